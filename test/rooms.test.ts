@@ -271,6 +271,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/run/checkpoint.ts openNote": "notes of other implementations are opened with it",
   "src/run/checkpoint.ts verifyNote": "notes of other implementations are verified with it",
+  "src/run/node-seal.ts sealedFacts": "jobs and answers are forged with it",
   "src/run/line.ts NO_LINE": "a unit with many cases",
   "src/run/watch.ts watchResultOf": "lines of a watch are made of reports",
   "src/run/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",

@@ -1,5 +1,5 @@
 /** The file of results: append-only, chained, for one process at a time (run/README.md, "The file"). */
-import { createHash, createPublicKey } from "node:crypto";
+import { createPublicKey, hash } from "node:crypto";
 import { constants, createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -68,7 +68,7 @@ const ANEW = "Give another file; or restore this one";
 
 /** Returns the SHA-256 of bytes or of a text, in hex. */
 export function sha256Hex(bytes: Uint8Array | string): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** Yields the bytes of a file. Rejects with {@link RunFileError} if it cannot be read. */
@@ -139,6 +139,7 @@ export class RunFile {
     if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#try(this.#handle.truncate(0));
     chain.begin(this.path);
+    let last: Uint8Array | null = null;
     for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
       if (chain.fault !== null) break;
       if (!isEnded && isBegun(bytes)) {
@@ -149,12 +150,13 @@ export class RunFile {
       if (line === null) break;
       onLine(line, this.#size);
       this.#size += bytes.length + 1;
-      this.#last = withFeed(bytes);
+      last = bytes;
     }
     if (chain.fault === null) chain.finish();
     if (chain.fault !== null)
       throw new RunFileError("broken", chain.fault.file ?? this.path, chain.fault.message, ANEW);
     this.end = chain.end;
+    if (last !== null) this.#last = withFeed(last);
     await this.#try(this.#handle.truncate(this.#size));
     await syncFolder(dirname(this.#at));
   }

@@ -57,7 +57,8 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
  * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
  */
 const FORMAT = 6;
-const NO_SECRET = `it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: ${SECRET_FORM}`;
+const NO_SECRET =
+  "it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: " + SECRET_FORM;
 
 /**
  * Joins the queue of a policy. Throws QueueError if its server is not reached within ten seconds or cannot be used.
