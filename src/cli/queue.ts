@@ -59,6 +59,5 @@ export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;
   if (code === "unreachable") return new UnreachableError([message]);
-  const places: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
-  return new UsageError([`${places[code] ?? ""}${message}`]);
+  return new UsageError([{ url: `--queue: ${message}`, prefix: `--queue-prefix: ${message}` }[code as "url"] ?? message]);
 }

@@ -209,8 +209,8 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     let done = false;
     const results = resultsBy(judge, ENTRIES).finally(() => (done = true));
     let drops = 0;
-    for (; !done; drops++) {
-      await pause(100 + 50 * (drops % 3));
+    for (; !done && drops < 8; drops++) {
+      await pause(200 + 100 * (drops % 3));
       await (drops % 2 === 0 ? near : far).drop(drops % 5 === 0 ? 300 : 0);
     }
     test.expect(await results).toEqual(await HERE);
