@@ -59,5 +59,6 @@ export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;
   if (code === "unreachable") return new UnreachableError([message]);
-  return new UsageError([{ url: `--queue: ${message}`, prefix: `--queue-prefix: ${message}` }[code as "url"] ?? message]);
+  const option = code === "url" ? "--queue: " : code === "prefix" ? "--queue-prefix: " : "";
+  return new UsageError([`${option}${message}`]);
 }
