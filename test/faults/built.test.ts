@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Lab, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { NitroPki } from "../../src/lab/pki.js";
-import { POLICY, entriesOf } from "../audit/queue-support.js";
+import { POLICY, entriesOf } from "../run/queue-support.js";
 import { type FaultyServer, type Ways, answer, faultyServer, listening, stampIn } from "./servers.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
