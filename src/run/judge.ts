@@ -54,7 +54,13 @@ export function ownBatch(batch: Batch): Batch {
   return own;
 }
 
-function requireExpectations({ entries, expected }: { entries: readonly unknown[]; expected?: readonly unknown[] | undefined }): void {
+function requireExpectations({
+  entries,
+  expected,
+}: {
+  entries: readonly unknown[];
+  expected?: readonly unknown[] | undefined;
+}): void {
   if (expected !== undefined && expected.length !== entries.length)
     throw new TypeError("batch.expected: expected an expectation or null for each entry");
 }
@@ -94,8 +100,8 @@ export const TOO_SLOW: EntryResult = { ...UNJUDGED, reason: "it twice took longe
 const AT_ONCE = 4;
 
 /**
- * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes the
- * time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
+ * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes
+ * the time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,

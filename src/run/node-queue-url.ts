@@ -29,7 +29,9 @@ const EXPECTED =
   "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
-/** Parses a URL. A path is a socket. Throws QueueError, which does not quote the URL, because it may have a password. */
+/**
+ * Parses a URL. A path is a socket. Throws QueueError, which does not quote the URL, because it may have a password.
+ */
 export function parseQueueUrl(url: string): QueueAddress {
   try {
     const [, scheme = "", user = "", authority = "", path = ""] = matched(
@@ -68,10 +70,7 @@ function matched(form: RegExp, text: string): RegExpExecArray {
 function hostOf(text: string, defaultPort: number): QueueAddress["hosts"][number] {
   const { hostname, pathname, port } = new URL(`redis://${text}`);
   if (hostname === "" || pathname !== "") throw new Error("no host");
-  return {
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port || defaultPort),
-  };
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || defaultPort) };
 }
 
 /** Whether the server is on this host. Where those of a cluster and behind sentinels are is not known. */

@@ -4,11 +4,10 @@ import type { Queue, QueueEvents } from "bullmq";
 import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
-import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./judge.js";
-import { type Counts, type QueueSide, joinQueue } from "./node-redis.js";
-import { threadJudge } from "./node-threads.js";
+import { type Batch, type Judge, type JudgedBatch, UNJUDGED, ownBatch } from "./judge.js";
+import { type QueueSide, joinQueue } from "./node-redis.js";
 import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
-import { type SentBatch, readAnswer, writeJob } from "./seal.js";
+import { type SentBatch, readAnswer, writeJob } from "./node-seal.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions extends QueuePlaceOptions {
@@ -17,7 +16,7 @@ export interface QueueJudgeOptions extends QueuePlaceOptions {
 }
 
 const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
-/** Number of jobs without a valid answer after which a batch is judged here. */
+/** Number of jobs without a valid answer after which the entries of a batch are unjudged. */
 const TRIES = 3;
 /** Number of seconds without a worker before a note is reported. */
 const PATIENCE = 5;
@@ -26,8 +25,7 @@ const MAX_EVENTS = 100;
 export const ATTEMPTS = 3;
 /** What stays at the server are the jobs of killed producers. */
 const KEPT = { age: 3600, count: 100 };
-const BACKOFF = { type: "exponential", delay: 500 };
-const JOB_OPTIONS = { attempts: ATTEMPTS, backoff: BACKOFF, removeOnComplete: KEPT, removeOnFail: KEPT };
+const JOB_OPTIONS = { attempts: ATTEMPTS, backoff: 500, removeOnComplete: KEPT, removeOnFail: KEPT };
 
 /**
  * Makes a judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the
@@ -47,9 +45,7 @@ type Outcome = { readonly answer: unknown } | "failed" | "lost";
 class QueueJudge implements Judge {
   readonly concurrency: number;
   readonly #side: QueueSide;
-  readonly #setting: AuditSetting;
   readonly #run: Omit<SentBatch, keyof Batch | "batch">;
-  readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #queue: Queue;
   readonly #events: QueueEvents;
   /** The jobs at the server, and what to call with their outcome. */
@@ -57,58 +53,54 @@ class QueueJudge implements Judge {
   readonly #stop: () => void;
   #batches = 0;
   #lonelySeconds = 0;
-  #own: Promise<Judge> | null = null;
 
   constructor(side: QueueSide, setting: AuditSetting, digest: string, options: QueueJudgeOptions) {
-    const { concurrency = 16, judgeOf = threadJudge } = options;
-    this.concurrency = concurrency;
-    [this.#side, this.#setting, this.#judgeOf] = [side, setting, judgeOf];
+    this.concurrency = options.concurrency ?? 16;
+    this.#side = side;
     const told = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
     this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, told };
-    const { bullmq, report } = side.connection;
+    const { bullmq, report } = side;
     this.#queue = new bullmq.Queue(side.name, side.place).on("error", report);
     // The stream is read from its oldest event, because events may arrive before it is open.
     this.#events = new bullmq.QueueEvents(side.name, { ...side.place, lastEventId: "0" }).on("error", report);
     this.#events.on("completed", ({ jobId, returnvalue }) => this.#open.get(jobId)?.({ answer: returnvalue }));
-    this.#stop = side.everySecond((counts) => this.#tick(counts));
+    this.#stop = side.everySecond((waiting, active) => this.#tick(waiting, active));
   }
 
   async judge(given: Batch): Promise<JudgedBatch> {
     const batch = { ...this.#run, batch: this.#batches++, ...ownBatch(given) };
-    const judged = await this.#side.connection.patiently(() => this.#ask(batch));
-    if (judged !== null) return judged;
-    this.#own ??= Promise.resolve(this.#judgeOf(this.#setting));
-    return (await this.#own).judge(batch);
+    return this.#side.patiently(() => this.#ask(batch));
   }
 
-  /** Adds the batch's job until an answer is valid. Returns null after three jobs without one. */
-  async #ask(batch: SentBatch): Promise<JudgedBatch | null> {
-    const { connection, seals } = this.#side;
+  /** Adds the batch's job until an answer is valid. After three jobs without one, its entries are unjudged. */
+  async #ask(batch: SentBatch): Promise<JudgedBatch> {
+    const side = this.#side;
     const jobId = `${batch.run}-${batch.batch}`;
     for (let tries = 0; tries < TRIES;) {
       // A job that is there already is not added.
-      await this.#queue.add("batch", writeJob(batch, seals), { jobId, ...JOB_OPTIONS });
+      await this.#queue.add("batch", writeJob(batch, side.seals), { jobId, ...JOB_OPTIONS });
       const outcome = await new Promise<Outcome>((resolve) => this.#open.set(jobId, resolve));
       this.#open.delete(jobId);
-      const judged = typeof outcome === "string" ? null : readAnswer(outcome.answer, batch, seals);
+      const judged = typeof outcome === "string" ? null : readAnswer(outcome.answer, batch, side.seals);
       const removing = this.#queue.remove(jobId);
       if (judged !== null) {
-        removing.catch(connection.report);
+        removing.catch(side.report);
         return judged;
       }
       // A job that a worker has locked stays: it only looks as if it had ended.
       const isRemoved = (await removing) === 1;
-      if (outcome === "lost") connection.once("the server lost jobs: they are added again");
+      if (outcome === "lost") side.once("the server lost jobs: they are added again");
       else if (isRemoved) tries++;
-      if (typeof outcome !== "string") connection.once(outcome.answer === null ? NOT_JUDGED : REFUSED);
+      if (typeof outcome !== "string")
+        side.once("a worker judged nothing, or an answer is refused: its seal or form is invalid");
     }
-    connection.once(`${TRIES} jobs of a batch failed, or had no valid answer: such batches are judged here`);
-    return null;
+    side.once(`${TRIES} jobs of a batch failed, or had no valid answer: its entries are not judged`);
+    return { results: batch.entries.map(() => UNJUDGED) };
   }
 
-  async #tick({ waiting, active }: Counts): Promise<void> {
+  async #tick(waiting: number, active: number): Promise<void> {
     this.#lonelySeconds = waiting > 0 && active === 0 ? this.#lonelySeconds + 1 : 0;
-    if (this.#lonelySeconds === PATIENCE) this.#side.connection.note(NO_WORKER);
+    if (this.#lonelySeconds === PATIENCE) this.#side.note(NO_WORKER);
     // A limit among BullMQ's options would be lost with the server's data.
     await this.#queue.trimEvents(MAX_EVENTS);
     await Promise.all([...this.#open].map(([id, settle]) => this.#look(id, settle)));
@@ -124,14 +116,11 @@ class QueueJudge implements Judge {
 
   async close(): Promise<void> {
     this.#stop();
-    this.#side.connection.close();
+    this.#side.close();
     for (const settle of this.#open.values()) settle("lost");
     await Promise.allSettled([this.#queue.close(), this.#events.close()]);
-    await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 }
 
-const NOT_JUDGED = "a worker did not judge a batch: its notes say why";
-const REFUSED = "an answer is refused: its seal or form is invalid";
 const NO_WORKER =
   "waiting for a worker: none takes these jobs. It needs the same policy, version of bootproof, secret, and prefix";

@@ -9,7 +9,7 @@ import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { type QueueAddress, isLocal, parseQueueUrl } from "./node-queue-url.js";
 import { QueueError, type QueuePlaceOptions, type QueueTls, SECRET_FORM } from "./queue-options.js";
-import { Seals } from "./seal.js";
+import { Seals } from "./node-seal.js";
 import { type Held, policyDigest } from "./setting.js";
 
 /** Errors that do not end by waiting, and what to do. */
@@ -24,36 +24,24 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/DB index/i, "correct the database in the URL of the queue"],
   [/cluster support disabled/i, "it is not a cluster: use redis://"],
   [/\bMOVED \d+ /, "it is a node of a cluster: use redis+cluster://"],
+  // In TLS 1.3 a server refuses a certificate after the handshake, and its alert may be lost (RFC 8446, section 6.2).
+  [/^TLS (?:ECONNRESET|EPIPE) (?!.*before secure TLS)/, "it closed the connection: check --queue-cert and --queue-key"],
   [/alert (?:number|cert|unknown ca)/, "it refuses the certificate of this client: check --queue-cert and --queue-key"],
   [/CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/, "its certificate is not trusted: give its authority with --queue-ca"],
 ];
 
-/**
- * A reset after the handshake of TLS. In TLS 1.3 a server refuses the certificate of a client only then, and its alert
- * is lost if the client has already written (RFC 8446, sections 2 and 6; RFC 9293, section 3.10.7).
- */
-const RESET = /^(?:ECONNRESET|EPIPE) (?!.*before secure TLS)/;
-const RESET_ADVICE = "it closed the connection after the handshake: check --queue-cert and --queue-key";
-
 /** Returns an error's message, without the password, and whether waiting does not help. */
-function explained(error: unknown, { password, isTls }: QueueAddress): { text: string; isLasting: boolean } {
+function explained(error: unknown, { password, isTls }: QueueAddress): readonly [text: string, isLasting: boolean] {
   // The error of a cluster wraps the error of a node.
-  const { lastNodeError = error } = error as {
-    readonly lastNodeError?: unknown;
-  };
+  const { lastNodeError = error } = error as { readonly lastNodeError?: unknown };
   const { message, code = "" } = lastNodeError as NodeJS.ErrnoException;
   // A server that does not know AUTH quotes the password, possibly truncated.
   const found = (message || code).replace(/,? with args beginning with\b.*$/s, "");
-  const lasting = ADVICE.find(([pattern]) => pattern.test(`${code} ${found}`))?.[1];
-  const advice = lasting ?? (isTls && RESET.test(`${code} ${found}`) ? RESET_ADVICE : null);
+  const advice = ADVICE.find(([pattern]) => pattern.test(`${isTls ? "TLS " : ""}${code} ${found}`))?.[1];
   // A short password may be part of a word, so it is replaced only where it is a whole word.
-  const isLong = password.length > 5;
-  const hidden = isLong ? found.replaceAll(password, "[password]") : found;
+  const hidden = password.length > 5 ? found.replaceAll(password, "[password]") : found;
   const shown = hidden.replaceAll(/[^\s'"`]+/g, (word) => (word === password ? "[password]" : word));
-  return {
-    text: advice === null ? shown : `${shown} (${advice})`,
-    isLasting: lasting !== undefined,
-  };
+  return [advice === undefined ? shown : `${shown} (${advice})`, advice !== undefined];
 }
 
 const OUTAGE =
@@ -65,27 +53,71 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
-/** A connection to a server that was reached at least once. It reports the beginning and the end of each outage. */
-export class RedisConnection {
-  readonly client: Redis;
+/**
+ * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
+ */
+const FORMAT = 6;
+const NO_SECRET =
+  "it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: " + SECRET_FORM;
+
+/**
+ * Joins the queue of a policy. Throws QueueError if its server is not reached within ten seconds or cannot be used.
+ */
+export async function joinQueue(
+  url: string,
+  held: Held,
+  options: QueuePlaceOptions,
+  startMs = 10_000,
+): Promise<QueueSide> {
+  const { prefix = "bootproof", tls, secret } = options;
+  if (!/^[\w.-]{1,100}$/.test(prefix))
+    throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
+  const address = parseQueueUrl(url);
+  if (secret === undefined && !isLocal(address)) throw new QueueError("secret", `${address.shown}: ${NO_SECRET}`);
+  if (tls !== undefined) checkTls(address, tls);
+  const policy = await policyDigest(held);
+  const { bullmq, ioredis } = await loadPackages();
+  const client = clientOf(ioredis, address, address.isTls ? (tls ?? {}) : undefined);
+  const side = new QueueSide(address, client, bullmq, policy, options);
+  try {
+    await firstReady(client, address, startMs);
+    await refuseEviction(side, address);
+    // It fails if the server's memory is full, or if the user lacks rights.
+    const key = `{${prefix}}:${side.name}:rights`;
+    await side.usable(client.eval("redis.call('SET', KEYS[1], '', 'PX', 1)", 1, key));
+  } catch (error) {
+    side.close();
+    throw error;
+  }
+  if (secret === undefined) side.note("without a secret, anyone who can write to this server can forge results");
+  return side;
+}
+
+/** What producer and worker share: a queue at a server that was reached at least once. */
+export class QueueSide {
   readonly bullmq: typeof BullMq;
-  readonly address: QueueAddress;
-  isClosed = false;
+  readonly seals: Seals;
+  /** One queue for each policy, package version and secret, so that a worker gets only jobs that it can judge. */
+  readonly name: string;
+  /** Options of BullMQ. The braces of the prefix put all keys into one slot of a cluster, which its scripts require. */
+  readonly place: { readonly connection: Redis; readonly prefix: string; readonly skipVersionCheck: true };
   isAway = false;
-  readonly #onNote: (text: string) => void;
+  #isClosed = false;
+  readonly #address: QueueAddress;
+  readonly #options: QueuePlaceOptions;
   readonly #others: Redis[] = [];
   readonly #said = new Set<string>();
 
-  constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, onNote: (text: string) => void) {
-    this.address = address;
-    this.client = client;
-    this.bullmq = bullmq;
-    this.#onNote = onNote;
+  constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, policy: string, options: QueuePlaceOptions) {
+    [this.#address, this.bullmq, this.#options, this.seals] = [address, bullmq, options, new Seals(options.secret)];
+    const secret = options.secret === undefined ? [] : [this.seals.of("queue", policy).slice(0, 16)];
+    this.name = ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...secret].join("-");
+    this.place = { connection: client, prefix: `{${options.prefix ?? "bootproof"}}`, skipVersionCheck: true };
     // BullMQ duplicates clients and does not always close them, so the duplicates are kept in a list.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => this.#others[this.#others.push(duplicate(...args)) - 1]!;
     client.on("close", () => {
-      if (!this.isAway && !this.isClosed) this.note("the connection is lost; trying again until the server is there");
+      if (!this.isAway && !this.#isClosed) this.note("the connection is lost; trying again until the server is there");
       this.isAway = true;
     });
     client.on("ready", () => {
@@ -95,128 +127,69 @@ export class RedisConnection {
   }
 
   note(text: string): void {
-    this.#onNote(`${this.address.shown}: ${text}`);
+    this.#options.onNote?.(`${this.#address.shown}: ${text}`);
   }
 
-  readonly once = (text: string): void => {
+  once(text: string): void {
     if (this.#said.size > 1000 || this.#said.has(text)) return;
     this.#said.add(text);
     this.note(text);
-  };
+  }
 
   /** Reports an error once, but no outage, which is reported above, and no lost lock, which only costs work. */
   readonly report = (error: unknown): void => {
-    if (!this.isClosed && !isMatch(error, OUTAGE) && !isMatch(error, /lock/i))
-      this.once(printable(explained(error, this.address).text));
+    if (!this.#isClosed && !isMatch(error, OUTAGE) && !isMatch(error, /lock/i))
+      this.once(printable(explained(error, this.#address)[0]));
   };
 
   /** Calls `work` again while the server is away or refuses to write. Throws QueueError for any other error. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (this.isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL))) throw this.unusable(error);
-        this.report(error);
-        await new Promise((resolve) => setTimeout(resolve, 1000).unref());
-      }
+      const working = work();
+      const error: unknown = await working.then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (error === null || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
+        return this.usable(working);
+      this.report(error);
+      await new Promise((resolve) => setTimeout(resolve, 1000).unref());
     }
   }
 
-  unusable(error: unknown): QueueError {
-    const { text } = explained(error, this.address);
-    return new QueueError("unreachable", `${this.address.shown}: the queue cannot be used: ${text}`, { cause: error });
+  /** Throws QueueError if a command fails. */
+  async usable<T>(command: Promise<T>): Promise<T> {
+    return command.catch((error: unknown) => {
+      const text = `the queue cannot be used: ${explained(error, this.#address)[0]}`;
+      throw new QueueError("unreachable", `${this.#address.shown}: ${text}`, { cause: error });
+    });
+  }
+
+  /**
+   * Reports the state for health every second, and calls `work` unless it still runs. Returns a function to stop it.
+   */
+  everySecond(work?: (waiting: number, active: number) => Promise<void>): () => void {
+    const { connection, prefix } = this.place;
+    const lengthOf = (list: string): Promise<number> => connection.llen(`${prefix}:${this.name}:${list}`);
+    let [isRunning, waiting]: [boolean, number | null] = [false, null];
+    const look = async (): Promise<void> => {
+      waiting = await lengthOf("wait");
+      await work?.(waiting, await lengthOf("active"));
+    };
+    const timer = setInterval(() => {
+      this.#options.onQueue?.({ server: this.#address.shown, isConnected: !this.isAway, waiting });
+      if (isRunning) return;
+      isRunning = true;
+      void look()
+        .catch(this.report)
+        .finally(() => (isRunning = false));
+    }, 1000);
+    return () => clearInterval(timer);
   }
 
   close(): void {
-    this.isClosed = true;
-    for (const client of [this.client, ...this.#others]) client.disconnect();
-  }
-}
-
-export interface Counts {
-  readonly waiting: number;
-  readonly active: number;
-}
-
-/** What producer and worker share. */
-export interface QueueSide {
-  readonly connection: RedisConnection;
-  readonly seals: Seals;
-  /** One queue for each policy, package version and secret, so that a worker gets only jobs that it can judge. */
-  readonly name: string;
-  /** Options of BullMQ. The braces of the prefix put all keys into one slot of a cluster, which its scripts require. */
-  readonly place: { readonly connection: Redis; readonly prefix: string; readonly skipVersionCheck: true };
-  /** Reports the state for health every second, and calls `work` unless it still runs. Returns a function to stop it. */
-  everySecond(work?: (counts: Counts) => Promise<void>): () => void;
-}
-
-/** Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes. */
-const FORMAT = 6;
-
-/** Joins the queue of a policy. Throws QueueError if it cannot be used. */
-export async function joinQueue(url: string, held: Held, options: QueuePlaceOptions): Promise<QueueSide> {
-  const { prefix: given = "bootproof", tls, secret, onNote = () => {}, onQueue } = options;
-  if (!/^[\w.-]{1,100}$/.test(given))
-    throw new QueueError("prefix", "expected a name of at most 100 letters, digits, _, . and -");
-  const address = parseQueueUrl(url);
-  if (secret === undefined && !isLocal(address)) throw new QueueError("secret", `${address.shown}: ${NO_SECRET}`);
-  const [policy, seals, prefix] = [await policyDigest(held), new Seals(secret), `{${given}}`];
-  const connection = await connectRedis(address, onNote, { tls });
-  const { client } = connection;
-  const of = secret === undefined ? [] : [seals.of("queue", policy).slice(0, 16)];
-  const name = ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...of].join("-");
-  if (secret === undefined) connection.note("without a secret, anyone who can write to this server can forge results");
-  // It fails if the server's memory is full, or if the user lacks rights.
-  await client
-    .eval("redis.call('SET', KEYS[1], '', 'PX', 1)", 1, `${prefix}:${name}:rights`)
-    .catch((error: unknown) => {
-      connection.close();
-      throw connection.unusable(error);
-    });
-  let [isRunning, waiting]: [boolean, number | null] = [false, null];
-  const look = async (work: (counts: Counts) => Promise<void>): Promise<void> => {
-    isRunning = true;
-    const [waits, active] = await Promise.all(
-      ["wait", "active"].map((list) => client.llen(`${prefix}:${name}:${list}`)),
-    );
-    waiting = waits!;
-    await work({ waiting, active: active! });
-  };
-  return {
-    ...{ connection, seals, name, place: { connection: client, prefix, skipVersionCheck: true } },
-    everySecond(work = () => Promise.resolve()) {
-      const timer = setInterval(() => {
-        onQueue?.({ server: address.shown, isConnected: !connection.isAway, waiting });
-        if (!isRunning)
-          void look(work)
-            .catch(connection.report)
-            .finally(() => (isRunning = false));
-      }, 1000);
-      return () => clearInterval(timer);
-    },
-  };
-}
-
-const NO_SECRET = `it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: ${SECRET_FORM}`;
-
-/** Connects to a server. Throws QueueError if it was not reached within ten seconds, or may drop jobs. */
-export async function connectRedis(
-  address: QueueAddress,
-  onNote: (text: string) => void,
-  { tls, startMs = 10_000 }: { readonly tls?: QueueTls | undefined; readonly startMs?: number } = {},
-): Promise<RedisConnection> {
-  if (tls !== undefined) checkTls(address, tls);
-  const { bullmq, ioredis } = await loadPackages();
-  const client = clientOf(ioredis, address, address.isTls ? (tls ?? {}) : undefined);
-  const connection = new RedisConnection(address, client, bullmq, onNote);
-  try {
-    await firstReady(client, address, startMs);
-    await refuseEviction(connection);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
+    this.#isClosed = true;
+    for (const client of [this.place.connection, ...this.#others]) client.disconnect();
   }
 }
 
@@ -258,26 +231,12 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
   if (kind === "server") return new Client({ ...common, ...hosts[0]!, db });
   if (kind === "sentinel") {
     const secure = tls && { enableTLSForSentinelMode: true, sentinelTLS: tls };
-    return new Client({
-      ...common,
-      sentinels: [...hosts],
-      name,
-      db,
-      sentinelRetryStrategy: retryAfter,
-      ...secure,
-    });
+    return new Client({ ...common, sentinels: [...hosts], name, db, sentinelRetryStrategy: retryAfter, ...secure });
   }
   // A cluster has the commands of a single client. Host names are kept, because certificates have them.
-  const redisOptions = {
-    ...otherMembers(common, "retryStrategy", "lazyConnect"),
-  };
+  const redisOptions = { ...otherMembers(common, "retryStrategy", "lazyConnect") };
   const dnsLookup = (host: string, done: (error: null, address: string) => void): void => done(null, host);
-  const options = {
-    lazyConnect: true,
-    clusterRetryStrategy: retryAfter,
-    dnsLookup,
-    redisOptions,
-  };
+  const options = { lazyConnect: true, clusterRetryStrategy: retryAfter, dnsLookup, redisOptions };
   return new Nodes([...hosts], options) as unknown as Redis;
 }
 
@@ -290,10 +249,7 @@ async function loadPackages(): Promise<{
     const [bullmq, ioredis] = await Promise.all([import("bullmq"), import("ioredis")]);
     return { bullmq, ioredis };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ERR_MODULE_NOT_FOUND" ? "are not both installed" : `cannot be loaded (${message})`;
-    const advice = "npm install bullmq@6 ioredis@6";
-    const text = `a queue needs the packages bullmq and ioredis, which ${reason}: ${advice}`;
+    const text = `a queue needs two packages: npm install bullmq@6 ioredis@6 (${(error as Error).message})`;
     throw new QueueError("missing", text, { cause: error });
   }
 }
@@ -305,7 +261,7 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
       reject(new QueueError("unreachable", `${address.shown}: the queue cannot be reached: ${last}`));
     const timer = setTimeout(fail, startMs);
     client.on("error", (error: Error) => {
-      const { text, isLasting } = explained(error, address);
+      const [text, isLasting] = explained(error, address);
       last = text;
       if (isLasting) fail();
     });
@@ -319,17 +275,18 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
   });
 }
 
-async function refuseEviction({ client, address, once }: RedisConnection): Promise<void> {
+async function refuseEviction(side: QueueSide, { shown }: QueueAddress): Promise<void> {
+  const { connection: client } = side.place;
   const { isCluster = false } = client as { readonly isCluster?: boolean };
   for (const master of isCluster ? (client as unknown as Cluster).nodes("master") : [client]) {
     const info = await master.info("memory").catch(() => "");
-    const [, policy = "noeviction"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [once(`warning: ${UNKNOWN_POLICY}`)];
+    const [, policy = "unknown"] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? [];
     if (policy === "noeviction" || /^maxmemory:0/m.test(info)) continue;
-    const drops = `it drops jobs, or their locks, when its memory is full (maxmemory-policy ${policy})`;
-    throw new QueueError("eviction", `${address.shown}: ${drops}. ${NOEVICTION}`);
+    const drops = `it may drop jobs or locks when its memory is full (maxmemory-policy ${policy}). ${NOEVICTION}`;
+    if (policy !== "unknown") throw new QueueError("eviction", `${shown}: ${drops}`);
+    side.once(`warning: ${drops}`);
   }
 }
 
 const NOEVICTION =
   "Set noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, or in the parameter group of a managed server";
-const UNKNOWN_POLICY = `its maxmemory-policy cannot be read. ${NOEVICTION}`;

@@ -12,7 +12,7 @@ import { type QueueSide, joinQueue } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
 import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
 import type { EntryResult } from "./result.js";
-import { type SentBatch, readJob, writeAnswer } from "./seal.js";
+import { type SentBatch, readJob, writeAnswer } from "./node-seal.js";
 import { type Held, TOLD_SETTING, type ToldSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
@@ -26,13 +26,10 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
   readonly lockMs?: number;
 }
 
-export interface WorkerSummary {
+/** Counts of this worker so far. */
+export interface WorkerProgress {
   readonly batches: number;
   readonly entries: number;
-}
-
-/** Counts of this worker so far. */
-export interface WorkerProgress extends WorkerSummary {
   /** The number of entries that were not accepted. */
   readonly refused: number;
   /** The newest time in a verified document, in RFC 3339. Null without one. */
@@ -60,10 +57,10 @@ interface Seat {
 }
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret. Resolves after the signal
- * was aborted. Rejects with {@link QueueError} as `queueJudge` does, and if a judge rejects.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret. Resolves after the
+ * signal was aborted. Rejects with {@link QueueError} as `queueJudge` does, and if a judge rejects.
  */
-export async function runWorker(url: string, held: Held, options: RunWorkerOptions = {}): Promise<WorkerSummary> {
+export async function runWorker(url: string, held: Held, options: RunWorkerOptions = {}): Promise<WorkerProgress> {
   const [ownedBy, own] = [ownHeld(held), typedOptions("options", options, WORKER_OPTIONS)];
   return new QueueWorker(await joinQueue(url, ownedBy, own), ownedBy, own).run();
 }
@@ -72,61 +69,58 @@ class QueueWorker {
   readonly #side: QueueSide;
   readonly #held: Held;
   readonly #options: RunWorkerOptions;
-  readonly #threads: number;
   readonly #seats = new Map<string, Seat>();
   #progress: WorkerProgress = { batches: 0, entries: 0, refused: 0, newest: null };
   #end: (error?: unknown) => void = () => {};
 
   constructor(side: QueueSide, held: Held, options: RunWorkerOptions) {
     [this.#side, this.#held, this.#options] = [side, held, options];
-    this.#threads = options.workers ?? defaultThreads();
   }
 
-  async run(): Promise<WorkerSummary> {
-    const { connection, name, place, everySecond } = this.#side;
-    const { signal, lockMs = LOCK_MS } = this.#options;
+  async run(): Promise<WorkerProgress> {
+    const side = this.#side;
+    const { signal, workers = defaultThreads(), lockMs = LOCK_MS } = this.#options;
     const ended = new Promise<unknown>((resolve) => (this.#end = resolve));
     if (signal?.aborted) this.#end();
     signal?.addEventListener("abort", () => this.#end());
-    const worker = new connection.bullmq.Worker(name, (job: Job<unknown>) => this.#answer(job), {
-      ...place,
+    const worker = new side.bullmq.Worker(side.name, (job: Job<unknown>) => this.#answer(job), {
+      ...side.place,
       // Twice the number of threads, so that jobs are fetched while others are judged.
-      concurrency: 2 * this.#threads,
+      concurrency: 2 * workers,
       lockDuration: lockMs,
       stalledInterval: lockMs / 4,
       maxStalledCount: 1,
-    }).on("error", connection.report);
-    const stop = everySecond();
-    connection.note(`ready for batches under the prefix ${place.prefix.slice(1, -1)}`);
+    }).on("error", side.report);
+    const stop = side.everySecond();
+    side.note(`ready for batches under the prefix ${side.place.prefix.slice(1, -1)}`);
     const error = await ended;
     stop();
     // Without a connection BullMQ's own closing would wait forever. Other workers take over the unfinished batches.
-    const closing = worker.close(error !== undefined || connection.isAway);
+    const closing = worker.close(error !== undefined || side.isAway);
     await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, FINISH_MS).unref())]);
-    connection.close();
-    await Promise.all([...this.#seats.keys()].map((digest) => this.#leave(digest)));
-    const { batches, entries } = this.#progress;
-    if (error === undefined) return { batches, entries };
+    side.close();
+    await Promise.all([...this.#seats.keys()].map((key) => this.#leave(key)));
+    if (error === undefined) return this.#progress;
     const text = `nothing more can be judged here: ${error instanceof Error ? error.message : String(error)}`;
     throw new QueueError("judge", text, { cause: error });
   }
 
   /** Returns the sealed answer to a job. Null if the job is not judged here, so that its producer adds it again. */
   async #answer({ data, attemptsMade }: Job<unknown>): Promise<string | null> {
-    const { connection, seals } = this.#side;
-    const batch = readJob(data, seals);
-    if (batch === null) connection.once("a job is refused: its seal or form is invalid");
+    const batch = readJob(data, this.#side.seals);
+    if (batch === null) this.#side.once("a job is refused: its seal or form is invalid");
     const judged = batch && (await this.#judge(batch, attemptsMade + 1 === ATTEMPTS));
     if (batch === null || judged === null) return null;
     this.#count(judged.results);
-    return writeAnswer(judged, batch, seals);
+    return writeAnswer(judged, batch, this.#side.seals);
   }
 
   /** Judges a batch. If this fails for the last time, its entries are unjudged: only a worker's seal can say so. */
   async #judge(batch: SentBatch, isLast: boolean): Promise<JudgedBatch | null> {
-    const known = this.#seats.get(batch.setting);
-    const seat = known ?? { judge: this.#judgeFor(batch), active: 0 };
-    this.#seats.set(batch.setting, seat);
+    // The digest of a setting does not cover its present.
+    const key = `${batch.now} ${batch.setting}`;
+    const seat = this.#seats.get(key) ?? { judge: this.#judgeFor(batch, key), active: 0 };
+    this.#seats.set(key, seat);
     clearTimeout(seat.idle);
     seat.active++;
     try {
@@ -136,22 +130,24 @@ class QueueWorker {
       if (!isLast) throw error;
       return { results: batch.entries.map(() => UNJUDGED) };
     } finally {
-      if (--seat.active === 0) seat.idle = setTimeout(() => void this.#leave(batch.setting), IDLE_MS).unref();
+      if (--seat.active === 0) seat.idle = setTimeout(() => void this.#leave(key), IDLE_MS).unref();
     }
   }
 
-  /** Makes the judge of a run. Its setting with this worker's policy must have the digest that the job's seal covers. */
-  async #judgeFor({ told, setting: digest }: SentBatch): Promise<Judge | null> {
-    const { judgeOf = (each) => threadJudge(each, { threads: this.#threads }) } = this.#options;
+  /**
+   * Makes the judge of a run. Its setting with this worker's policy must have the digest that the job's seal covers.
+   */
+  async #judgeFor({ told, setting: digest, now }: SentBatch, key: string): Promise<Judge | null> {
+    const { workers = defaultThreads(), judgeOf = (each) => threadJudge(each, { threads: workers }) } = this.#options;
     const read = readShape(TOLD, JSON.parse(told)).value;
-    const setting = read && { ...read, ...this.#held };
+    const setting = read && { ...read, now, ...this.#held };
     try {
       if (setting === undefined || (await settingDigest(setting)) !== digest) throw new Error("it has another digest");
       await nodeAuditor(setting);
     } catch (error) {
       const reason = printable((error as Error).message);
-      this.#side.connection.once(`a batch is not judged here: its setting cannot be used: ${reason}`);
-      this.#seats.delete(digest);
+      this.#side.once(`a batch is not judged here: its setting cannot be used: ${reason}`);
+      this.#seats.delete(key);
       return null;
     }
     return judgeOf(setting);
@@ -170,9 +166,9 @@ class QueueWorker {
     this.#options.onProgress?.(this.#progress);
   }
 
-  async #leave(digest: string): Promise<void> {
-    const seat = this.#seats.get(digest);
-    this.#seats.delete(digest);
+  async #leave(key: string): Promise<void> {
+    const seat = this.#seats.get(key);
+    this.#seats.delete(key);
     await seat?.judge.then((judge) => judge?.close()).catch(() => {});
   }
 }

@@ -55,13 +55,7 @@ export const SECRET_FORM = "expected at least 32 random bytes in hex or base64, 
 
 export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
   prefix: optional(text),
-  tls: optional(
-    options<QueueTls>({
-      ca: optional(text),
-      cert: optional(text),
-      key: optional(text),
-    }),
-  ),
+  tls: optional(options<QueueTls>({ ca: optional(text), cert: optional(text), key: optional(text) })),
   secret: optional(refined(text, (own, place) => (secretBytes(own) ? own : place.fault<string>(SECRET_FORM)))),
   onNote: optional(callable),
   onQueue: optional(callable),

@@ -4,4 +4,4 @@ export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-options.js";
 export type { QueueContact, QueuePlaceOptions, QueueTls } from "./queue-options.js";
 export { runWorker } from "./node-worker.js";
-export type { RunWorkerOptions, WorkerProgress, WorkerSummary } from "./node-worker.js";
+export type { RunWorkerOptions, WorkerProgress } from "./node-worker.js";

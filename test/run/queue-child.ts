@@ -1,5 +1,4 @@
 /** A worker process for `queue.test.ts`, which ends it in every way. */
-import { fromUtf8 } from "../../src/bytes.js";
 import { type Judge, localJudge } from "../../src/run/judge.js";
 import { runWorker } from "../../src/run/node-worker.js";
 import type { AuditSetting } from "../../src/run/setting.js";
@@ -12,13 +11,11 @@ export interface ChildOptions {
   readonly slowMs: number;
 }
 
-/** Judges entries, except one that ends the process. */
-async function fragile(setting: AuditSetting, slowMs: number): Promise<Judge> {
+async function slowly(setting: AuditSetting, slowMs: number): Promise<Judge> {
   const judge = await localJudge(setting);
   return {
     ...judge,
     async judge(batch) {
-      if (batch.entries.some((entry) => fromUtf8(entry) === "poison: exit")) process.exit(9);
       process.send?.("judging");
       await new Promise((resolve) => setTimeout(resolve, slowMs));
       return judge.judge(batch);
@@ -27,5 +24,5 @@ async function fragile(setting: AuditSetting, slowMs: number): Promise<Judge> {
 }
 
 const { url, setting, lockMs, slowMs } = JSON.parse(process.argv[2]!) as ChildOptions;
-const judgeOf = (each: AuditSetting): Promise<Judge> => fragile(each, slowMs);
+const judgeOf = (each: AuditSetting): Promise<Judge> => slowly(each, slowMs);
 await runWorker(url, setting, { workers: 1, lockMs, judgeOf });

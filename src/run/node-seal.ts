@@ -6,13 +6,15 @@ import type { Batch, JudgedBatch } from "./judge.js";
 import { secretBytes } from "./queue-options.js";
 
 /** A batch of a run, with everything that decides its results. */
-export interface QueuedBatch extends Batch {
+export interface SentBatch extends Batch {
   /** Random, in hex. */
   readonly run: string;
   readonly batch: number;
   /** The digest of the setting. */
   readonly setting: string;
   readonly now: string;
+  /** The part of the setting that workers lack, as JSON. The digest covers it. */
+  readonly told: string;
 }
 
 /** HMAC-SHA-256 under the shared secret. Without a secret the key is empty, and the seals only detect mistakes. */
@@ -35,18 +37,13 @@ export class Seals {
 }
 
 /** Returns what the seals of a batch cover, as a line of JSON. No two batches have the same. */
-export function factsOf({ run, batch, setting, now, entries, expected }: QueuedBatch): string {
+export function sealedFacts({ run, batch, setting, now, entries, expected }: SentBatch): string {
   const wanted = expected?.map((each) => (each === null ? null : sha256Hex(each)));
   return JSON.stringify([run, batch, setting, now, entries.map(sha256Hex), wanted ?? null]);
 }
 
 function sha256Hex(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-/** A batch with the part of its setting that workers lack, as JSON. The digest of the setting covers it. */
-export interface SentBatch extends QueuedBatch {
-  readonly told: string;
 }
 
 interface WrittenJob extends Omit<SentBatch, "entries"> {
@@ -57,7 +54,7 @@ interface WrittenJob extends Omit<SentBatch, "entries"> {
 
 export function writeJob(batch: SentBatch, seals: Seals): WrittenJob {
   const entries = batch.entries.map((entry) => Buffer.from(entry).toString("base64"));
-  return { ...batch, entries, seal: seals.of("job", factsOf(batch)) };
+  return { ...batch, entries, seal: seals.of("job", sealedFacts(batch)) };
 }
 
 /** Reads a job. Returns null for a malformed job, and for one without a valid seal. */
@@ -65,21 +62,21 @@ export function readJob(job: unknown, seals: Seals): SentBatch | null {
   try {
     const { seal, ...rest } = job as WrittenJob;
     const batch = { ...rest, entries: rest.entries.map((entry) => Buffer.from(entry, "base64")) };
-    return seals.isValid(seal, "job", factsOf(batch)) ? batch : null;
+    return seals.isValid(seal, "job", sealedFacts(batch)) ? batch : null;
   } catch {
     return null;
   }
 }
 
-export function writeAnswer({ results }: JudgedBatch, batch: QueuedBatch, seals: Seals): string {
+export function writeAnswer({ results }: JudgedBatch, batch: SentBatch, seals: Seals): string {
   const written = JSON.stringify(writeResults(results));
-  return `${seals.of("answer", factsOf(batch), written)}\n${written}`;
+  return `${seals.of("answer", sealedFacts(batch), written)}\n${written}`;
 }
 
 /** Reads the answer to a batch. Returns null for a malformed one, and for one without a valid seal. */
-export function readAnswer(answer: unknown, batch: QueuedBatch, seals: Seals): JudgedBatch | null {
+export function readAnswer(answer: unknown, batch: SentBatch, seals: Seals): JudgedBatch | null {
   const [, seal, written = ""] = /^(\w+)\n(.*)$/s.exec(String(answer)) ?? [];
-  if (!seals.isValid(seal, "answer", factsOf(batch), written)) return null;
+  if (!seals.isValid(seal, "answer", sealedFacts(batch), written)) return null;
   // What a worker sealed is JSON. Without a secret it may be anything.
   const { value = null } = attempt(() => JSON.parse(written) as unknown);
   const results = readResults(value, batch.entries.length);
