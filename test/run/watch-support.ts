@@ -247,7 +247,7 @@ export interface Given extends Partial<WatchOptions> {
   readonly most?: number;
   /** Takes refusals; null: there is no target. */
   readonly refusal?: Take | null;
-  readonly outage?: Take | null;
+  readonly outage?: Take | null | undefined;
 }
 
 /** Watches until a time of the clock, or until the watch ends. `answer` depends on the name and the time. */
