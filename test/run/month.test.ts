@@ -63,7 +63,7 @@ const OUTAGES = [
   outage(25.5, 26.3, ["credentials", "unreachable"]),
 ];
 /** The disk is full, from before a boot proof is rejected. */
-const FULL = { from: 17.26 * DAY, to: 17.8 * DAY };
+const FULL = { from: 17.31 * DAY, to: 17.8 * DAY };
 const isTargetDown = (elapsed: number): boolean =>
   (elapsed >= 4 * DAY && elapsed < 4.7 * DAY) || (elapsed >= 17.9 * DAY && elapsed < 19.2 * DAY);
 
