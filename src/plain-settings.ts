@@ -260,7 +260,7 @@ interface JudgedBy extends Omit<
  * A part of a setting. The part `policy` is the policy's text without names of files. The parts `trustAnchors` and
  * `trustedRoots` are the content of files.
  */
-export type SettingPart = keyof JudgedBy | "trustedRoots";
+type SettingPart = keyof JudgedBy | "trustedRoots";
 
 type Piece = readonly [label: string, content: string | Uint8Array];
 

@@ -138,7 +138,7 @@ async function noteAt(
 }
 
 async function verified(paths: readonly string[], options: VerifyRunOptions, io: Io): Promise<RunVerification> {
-  const [{ verifyRun }, { fileBytes, sha256Hex }] = await Promise.all([
+  const [{ verifyRun }, { readRunFile, sha256Hex }] = await Promise.all([
     import("../run/index.js"),
     import("../run/node-file.js"),
   ]);
@@ -147,7 +147,7 @@ async function verified(paths: readonly string[], options: VerifyRunOptions, io:
     reading = nameOf(path);
     io.progress(`reading ${reading}`);
     let isFirst = true;
-    for await (const piece of path === STDIN ? io.stdin : fileBytes(path)) {
+    for await (const piece of path === STDIN ? io.stdin : readRunFile(path)) {
       if (isFirst) await refuseOther(path, piece);
       isFirst = false;
       yield piece;

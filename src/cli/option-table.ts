@@ -116,6 +116,7 @@ export const OPTIONS = {
   "queue-cert": ["file", "neither"],
   "queue-key": ["file", "neither"],
   "queue-prefix": ["name", "neither"],
+  "queue-secret-file": ["file", "neither"],
   quiet: [null, "neither"],
   "quorum-key": ["hex", "demands"],
   release: ["file", "neither"],
@@ -201,6 +202,7 @@ const PROVENANCE = ["provenance", "Sigstore bundles of the builds that the polic
 /** Options for both sides of a queue. */
 const QUEUE = [
   ["queue-prefix", "the prefix of the queue's keys, the same on both sides (default: bootproof)"],
+  ["queue-secret-file", "32 random bytes in hex or base64, the same on both sides (default: BOOTPROOF_QUEUE_SECRET)"],
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
   ["queue-cert", "for rediss://: the certificate of this client, PEM"],
   ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],

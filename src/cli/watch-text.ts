@@ -96,7 +96,7 @@ function verdictText(result: Omit<WatchResult, "bootProofs">): string {
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : as;
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  return `${word} ${nameOf(result as Watched)}${why}${warnings}`;
+  return `${word} ${nameOf(result as unknown as Watched)}${why}${warnings}`;
 }
 
 const SHOWN_DIGITS = 16;
@@ -177,7 +177,7 @@ export function waitingText(what: Announced, log: string | undefined): string {
 }
 
 export const atMostOnceText =
-  "note: without --log, refusals and outages are announced at most once: what is not announced when the watch ends is lost\n";
+  "note: without --log, refusals and outages are announced at most once, and what waits when the watch ends is lost\n";
 
 /** Returns the message after a SIGHUP that could not reload anything. */
 export function notReadText(at: Date): string {

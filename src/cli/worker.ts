@@ -1,5 +1,5 @@
 /** `bootproof worker`: verifies entries for audits on other machines, through a queue. */
-import type { Health } from "../health/node.js";
+import type { Health } from "../run/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
@@ -10,17 +10,19 @@ import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
 
 const EXAMPLES = `
 A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof. It
-reports other batches, and leaves them to other workers. It serves one audit after another until it is ended: on Ctrl-C
-or SIGTERM it finishes its batches. Any number of workers may run, and each may be killed at any time.
+serves one audit after another until it is ended: on Ctrl-C or SIGTERM it finishes its batches. Any number of workers
+may run, and each may be killed at any time.
 
-The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Anyone who can write
-to that server can forge results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.
-The URL belongs into the environment, too, if it has a password: BOOTPROOF_QUEUE_URL. A worker then needs no --queue,
-and an audit needs it without a URL.
+The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Unless it is on this
+host, both sides need the same secret, in BOOTPROOF_QUEUE_SECRET or a file: without it, anyone who can write to that
+server can forge results. A URL with a password belongs into BOOTPROOF_QUEUE_URL: a worker then needs no --queue, and an
+audit needs it without a URL.
 
 Examples:
-    $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
-    $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
+    $ openssl rand -hex 32 > queue.secret
+    $ bootproof worker --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json
+    $ bootproof audit --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json \\
+        proofs.ndjson --out results.ndjson
 
 Exit codes: 0 ended normally, 1 the signed policy is not in force, 2 wrong usage, or this worker cannot verify any more,
 or the queue's server may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
@@ -46,7 +48,7 @@ export const addWorkerCommand = commandOf(
       files.throwFaults();
       reported = await startedHealth(health, { command: "worker" }, io);
       const options = await queueOptions(flags, files, io);
-      const { runWorker } = await import("../audit/queue.js");
+      const { runWorker } = await import("../run/queue.js");
       const { batches, entries } = await runWorker(url!, held, {
         ...options,
         ...(workers !== undefined && { workers }),

@@ -37,11 +37,6 @@ export async function createWhole(path: string, text: string, options: WholeOpti
   });
 }
 
-/** Replaces a file that only one process at a time may write and only its owner may read. */
-export async function writeSynced(path: string, text: string): Promise<void> {
-  await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
-}
-
 async function writeBeside(
   path: string,
   text: string,

@@ -113,8 +113,8 @@ const NO_SIGN = "whether the watch was running: no line is of a start or a sign 
 const WORD = "that each verdict is right: verify the evidence again with bootproof verify or bootproof audit";
 
 /**
- * Verifies the files of a chain, in their order. Faults of the files are returned, not thrown. Rejects with the error of
- * a stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
+ * Verifies the files of a chain, in their order. Faults of the files are returned, not thrown. Rejects with the error
+ * of a stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyRun([{ name: "boots.jsonl", stream: createReadStream("boots.jsonl") }]);
@@ -283,14 +283,15 @@ export class Chain {
     else if (found === undefined)
       this.fail(
         "checkpoint",
-        `the files have lines ${least} to ${most}, and the checkpoint is of line ${entries}: the last lines are missing, ` +
-          "the file was rewritten, or the checkpoint is of another one",
+        `the files have lines ${least} to ${most}, and the checkpoint is of line ${entries}: ` +
+          "the last lines are missing, the file was rewritten, or the checkpoint is of another one",
         line,
       );
     else
       this.fail(
         "checkpoint",
-        `its hash is ${found}, and the checkpoint has ${head}: the file was rewritten, or the checkpoint is of another one`,
+        `its hash is ${found}, and the checkpoint has ${head}: ` +
+          "the file was rewritten, or the checkpoint is of another one",
         line,
       );
   }
@@ -340,15 +341,15 @@ const UNFINISHED =
 function notNext({ entry: { n, previous } }: RunLine, { entries, head }: RunEnd): string {
   if (n !== entries + 1) return `it has the number ${n}, and ${entries + 1} was expected: lines were removed or added`;
   return (
-    `it does not follow line ${entries}, whose hash is ${head}: it has ${previous}. One of the two lines was changed, or ` +
-    "lines between them were replaced"
+    `it does not follow line ${entries}, whose hash is ${head}: it has ${previous}. ` +
+    "One of the two lines was changed, or lines between them were replaced"
   );
 }
 
 function twoChains({ entries }: RunEnd): string {
   return (
-    `two chains were given: this file does not name line ${entries} of the file before it as its predecessor. Verify each ` +
-    "alone; a file that is begun with --after FILE goes on with FILE's chain"
+    `two chains were given: this file does not name line ${entries} of the file before it as its predecessor. ` +
+    "Verify each alone; a file that is begun with --after FILE goes on with FILE's chain"
   );
 }
 
@@ -358,6 +359,7 @@ function earlier(entries: number, head: string): string {
 }
 
 const LINE_FEED = 0x0a;
+const MAX_PARTS = 1024;
 
 /** Yields the lines of a stream. Of a line over the limit, yields only the beginning, and stops. */
 export async function* linesOf(
@@ -374,6 +376,7 @@ export async function* linesOf(
     }
     // The bytes are copied, because the stream may reuse its buffer.
     if (start < piece.length) parts.push(piece.slice(start));
+    if (parts.length > MAX_PARTS) parts = [concatBytes(...parts)];
     length += piece.length - start;
     if (length > MAX_LINE_BYTES) break;
   }

@@ -1,6 +1,6 @@
 /**
  * Checkpoints: the number of entries of a log and its last hash, as a signed note that others keep (run/README.md,
- * "Checkpoints").
+ * "What a chain shows").
  */
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, count, demand, hex, matching, oneOf, text } from "../decode/shapes.js";
@@ -44,7 +44,6 @@ const CHECKPOINT: MembersOf<Checkpoint> = {
   entries: count,
   head: hex(HASH_LENGTH),
 };
-export const VERIFIED_CHECKPOINT: MembersOf<SignedCheckpoint> = { ...CHECKPOINT, isVerified: oneOf(true) };
 
 /**
  * Returns the checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey` is an Ed25519 key as PEM
@@ -79,7 +78,7 @@ export async function readCheckpoint(
   return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
 }
 
-export async function readSigned(
+async function readSigned(
   opened: OpenedNote,
   publicKey: Uint8Array | null,
   origin?: string,
@@ -98,7 +97,7 @@ export function originOf(fileName: string): string {
   return ORIGIN_PREFIX + encodeURIComponent(fileName);
 }
 
-export function isOrigin(text: string): boolean {
+function isOrigin(text: string): boolean {
   return text.startsWith(ORIGIN_PREFIX) && text.length > ORIGIN_PREFIX.length && isKeyName(text);
 }
 
@@ -140,9 +139,10 @@ const MAX_NOTE_BYTES = 256 * 1024;
 const KEY_ID_LENGTH = 4;
 
 /** Splits a note into text and signatures, and verifies none. Throws {@link MalformedError}. */
-export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): OpenedNote {
+export function openNote(note: string | Uint8Array): OpenedNote {
   const bytes = typeof note === "string" ? toUtf8(note) : note;
-  if (bytes.length > maxBytes) throw malformed(`longer than any checkpoint: expected at most ${maxBytes} bytes`);
+  if (bytes.length > MAX_NOTE_BYTES)
+    throw malformed(`longer than any checkpoint: expected at most ${MAX_NOTE_BYTES} bytes`);
   const whole = fromUtf8(bytes);
   if (whole === null) throw malformed("not UTF-8");
   const isControl = (char: string): boolean => char < " " && char !== "\n";
@@ -197,7 +197,7 @@ export async function noteSigner(privateKey: string): Promise<NoteSigner> {
   return ed25519Signer(derOf(privateKey, PRIVATE));
 }
 
-export async function signNote(text: string, name: string, { publicKey, sign }: NoteSigner): Promise<string> {
+async function signNote(text: string, name: string, { publicKey, sign }: NoteSigner): Promise<string> {
   const signature = concatBytes(await keyIdOf(name, publicKey), sign(toUtf8(text)));
   return `${text}\n\u2014 ${name} ${toBase64(signature)}\n`;
 }

@@ -1,4 +1,4 @@
-/** The state that a long-running command reports, as one plain object (run/README.md, "State"). */
+/** The state that a long-running command reports, as one plain object (run/README.md, "Health"). */
 import { TOOL } from "../version.js";
 
 export type HealthCommand = "watch" | "worker" | "audit";

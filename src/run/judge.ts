@@ -50,9 +50,19 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
  */
 export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
-  if (own.expected !== undefined && own.expected.length !== own.entries.length)
-    throw new TypeError("batch.expected: expected an expectation or null for each entry");
+  requireExpectations(own);
   return own;
+}
+
+function requireExpectations({
+  entries,
+  expected,
+}: {
+  entries: readonly unknown[];
+  expected?: readonly unknown[] | undefined;
+}): void {
+  if (expected !== undefined && expected.length !== entries.length)
+    throw new TypeError("batch.expected: expected an expectation or null for each entry");
 }
 
 /** Returns the entries of a batch between two indices, with their expectations. */
@@ -90,8 +100,8 @@ export const TOO_SLOW: EntryResult = { ...UNJUDGED, reason: "it twice took longe
 const AT_ONCE = 4;
 
 /**
- * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes the
- * time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
+ * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes
+ * the time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,
@@ -99,6 +109,7 @@ export async function judgeBatch(
   clock: () => number = () => 0,
   onMark: (at: number, isDone: boolean) => void = () => {},
 ): Promise<JudgedBatch> {
+  requireExpectations({ entries, expected });
   let slowest = { at: 0, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();

@@ -1,4 +1,4 @@
-/** The lines of a file of results, `bootproof-run/1` (run/README.md, "The file"): their members, and their only spelling. */
+/** The lines of a file of results, `bootproof-run/1` (run/README.md, "The file"): members, and their only spelling. */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, CHECK_IDS } from "../checks.js";
 import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
@@ -184,7 +184,7 @@ export interface RunEvents {
   readonly stopped: { readonly since: string; readonly polls: readonly PollCount[] | null };
 }
 
-export type RunEventName = keyof RunEvents;
+type RunEventName = keyof RunEvents;
 type Events = { readonly [E in RunEventName]: { readonly event: E } & RunEvents[E] };
 
 /** What a line says, beside its place in the chain. */
@@ -216,7 +216,7 @@ export function announcedAs(content: RunContent): "refusal" | "outage" | null {
 }
 
 /** Shape of a SHA-256 in hex. */
-export const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
+const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 const keyHex = matching(/^(?:[0-9a-f]{2})+$/, "hex");
 
 const PLACED = {
@@ -342,8 +342,9 @@ export function resultStart(
 }
 
 /**
- * Returns the line that follows the end. A boot proof that could not be read again as it is written is kept as text: the
- * service controls its depth and shape. Rejects with {@link MalformedError} for content that no reader would accept.
+ * Returns the line that follows the end. A boot proof that could not be read again as it is written is kept as text:
+ * the service controls its depth and shape. Rejects with {@link MalformedError} for content that no reader would
+ * accept.
  */
 export async function lineAfter(end: RunEnd, at: string, content: RunContent): Promise<RunLine> {
   const write = (own: RunContent): Promise<RunLine> => readLine(toUtf8(lineText(end, at, own)));
@@ -406,8 +407,10 @@ function refuseOther(json: JsonValue): void {
 }
 
 /** The beginning of the result of an entry, up to what most entries have in common. */
-const HEAD =
-  /^\{"run":"bootproof-run\/1","n":([1-9][0-9]{0,15}),"previous":"([0-9a-f]{64})","at":"([^"\\]{24})","file":"([^"\\]*)","line":([1-9][0-9]{0,15}),"entry":"([0-9a-f]{64})",/;
+const HEAD = new RegExp(
+  '^\\{"run":"bootproof-run/1","n":([1-9][0-9]{0,14}),"previous":"([0-9a-f]{64})","at":"([^"\\\\]{24})",' +
+    '"file":"([^"\\\\]*)","line":([1-9][0-9]{0,14}),"entry":"([0-9a-f]{64})",',
+);
 const MAX_TAILS = 1024;
 const MAX_TAIL = 4096;
 

@@ -1,4 +1,4 @@
-/** The metrics of a state, by Prometheus' conventions (run/README.md, "Metrics"). */
+/** The metrics of a state, by Prometheus' conventions (run/README.md, "Health"). */
 import type { HealthCommand, HealthState, WatchedState } from "./health.js";
 
 interface Value {

@@ -1,4 +1,4 @@
-/** What a file of results has of earlier runs, and which entries it has already (run/README.md, "Resume"). */
+/** What a file of results has of earlier runs, and which entries it has already (run/README.md, "Going on"). */
 import { type Hash, createHash } from "node:crypto";
 import { linesOf } from "./chain.js";
 import {
@@ -155,7 +155,9 @@ export class Matcher {
     const [cursor] = this.#cursors;
     if (cursor === undefined) return;
     const { file, line } = cursor.head!;
-    const message = `${file}: line ${line} has a result, and is not in the inputs: it was removed, renamed, or put in another order`;
+    const message =
+      `${file}: line ${line} has a result, and is not in the inputs: ` +
+      "it was removed, renamed, or put in another order";
     throw new RunFileError("inputs", this.#file.path, message, RESTORE);
   }
 }

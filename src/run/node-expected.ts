@@ -1,4 +1,4 @@
-/** A file of expectations (audit/README.md, "Expectations"). */
+/** A file of expectations (run/README.md, "Expectations"). */
 import { createHash } from "node:crypto";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { readExpectedLine } from "./expected.js";

@@ -1,5 +1,5 @@
 /** The file of results: append-only, chained, for one process at a time (run/README.md, "The file"). */
-import { createHash, createPublicKey } from "node:crypto";
+import { createPublicKey, hash } from "node:crypto";
 import { constants, createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -21,9 +21,9 @@ import {
 import { LineReader, RUN_FORMAT, type RunEnd, type RunLine } from "./line.js";
 
 /**
- * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it or
- * removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are by
- * another setting. `inputs`: its results are of other inputs. `disk`: the disk refuses it, or it is no regular file.
+ * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
+ * or removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are
+ * by another setting. `inputs`: its results are of other inputs. `disk`: the disk refuses it, or it is no regular file.
  */
 export class RunFileError extends Error {
   override readonly name = "RunFileError";
@@ -68,11 +68,11 @@ const ANEW = "Give another file; or restore this one";
 
 /** Returns the SHA-256 of bytes or of a text, in hex. */
 export function sha256Hex(bytes: Uint8Array | string): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** Yields the bytes of a file. Rejects with {@link RunFileError} if it cannot be read. */
-export async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
+export async function* readRunFile(path: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of createReadStream(path, { highWaterMark: CHUNK })) yield piece as Buffer;
   } catch (error) {
@@ -81,7 +81,10 @@ export async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
 }
 
 export class RunFile {
+  /** As the caller named it. */
   readonly path: string;
+  /** Where it is, behind all links. */
+  readonly #at: string;
   readonly #lock: Lock | null;
   readonly #options: RunFileOptions;
   readonly #signing: Signing | null;
@@ -98,14 +101,14 @@ export class RunFile {
    * with {@link RunFileError}, and changes nothing, if another process uses it, if it is not a regular file, if its
    * chain is broken, or if it ends before its checkpoint.
    */
-  static async open(given: string, options: RunFileOptions = {}): Promise<RunFile> {
-    const path = linked(given);
+  static async open(path: string, options: RunFileOptions = {}): Promise<RunFile> {
+    const at = linked(path);
     const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
-    const lock = await lockOf(path, options.onNote);
+    const lock = await lockOf(at, path, options.onNote);
     let handle: FileHandle | undefined;
     try {
-      handle = await opened(path);
-      const file = new RunFile(path, { handle, lock, options, signing });
+      handle = await opened(at, path);
+      const file = new RunFile(path, at, { handle, lock, options, signing });
       await file.#load();
       return file;
     } catch (error) {
@@ -117,6 +120,7 @@ export class RunFile {
 
   private constructor(
     path: string,
+    at: string,
     {
       handle,
       lock,
@@ -124,7 +128,7 @@ export class RunFile {
       signing,
     }: { handle: FileHandle; lock: Lock | null; options: RunFileOptions; signing: Signing | null },
   ) {
-    this.path = path;
+    [this.path, this.#at] = [path, at];
     [this.#handle, this.#lock, this.#options, this.#signing] = [handle, lock, options, signing];
   }
 
@@ -132,9 +136,10 @@ export class RunFile {
     const { isNew = false, after, onLine = () => {}, onNote = () => {} } = this.#options;
     const checkpoint = this.#signing && !isNew ? await this.#signing.newest() : null;
     const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
-    if (after !== undefined) await chain.readAll([{ name: after, stream: fileBytes(after) }]);
+    if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#try(this.#handle.truncate(0));
     chain.begin(this.path);
+    let last: Uint8Array | null = null;
     for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
       if (chain.fault !== null) break;
       if (!isEnded && isBegun(bytes)) {
@@ -145,14 +150,15 @@ export class RunFile {
       if (line === null) break;
       onLine(line, this.#size);
       this.#size += bytes.length + 1;
-      this.#last = withFeed(bytes);
+      last = bytes;
     }
     if (chain.fault === null) chain.finish();
     if (chain.fault !== null)
       throw new RunFileError("broken", chain.fault.file ?? this.path, chain.fault.message, ANEW);
     this.end = chain.end;
+    if (last !== null) this.#last = withFeed(last);
     await this.#try(this.#handle.truncate(this.#size));
-    await syncFolder(dirname(this.path));
+    await syncFolder(dirname(this.#at));
   }
 
   async *#bytes(): AsyncGenerator<Uint8Array> {
@@ -182,9 +188,9 @@ export class RunFile {
   }
 
   /**
-   * Appends lines, each with its line feed, of which the last is `end`. Rejects with {@link RunFileError} if the file is
-   * not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of them
-   * is written.
+   * Appends lines, each with its line feed, of which the last is `end`. Rejects with {@link RunFileError} if the file
+   * is not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of
+   * them is written.
    */
   appendLines(lines: Uint8Array, end: RunEnd): Promise<void> {
     return this.#inTurn(async () => {
@@ -215,8 +221,8 @@ export class RunFile {
   /** Goes on in a new file if the name leads to no file any more: the old one was renamed. */
   reopen(): Promise<void> {
     return this.#inTurn(async () => {
-      if (await this.#try(isInPlace(this.#handle, this.path))) return;
-      const next = await opened(this.path);
+      if (await this.#try(isInPlace(this.#handle, this.#at))) return;
+      const next = await opened(this.#at, this.path);
       if ((await next.stat()).size > 0) {
         await next.close();
         throw new RunFileError("changed", this.path, "the file was replaced by one that is not empty", ANEW);
@@ -224,7 +230,7 @@ export class RunFile {
       await this.#handle.close();
       this.#handle = next;
       [this.#size, this.#last] = [0, new Uint8Array()];
-      await syncFolder(dirname(this.path));
+      await syncFolder(dirname(this.#at));
     });
   }
 
@@ -346,9 +352,9 @@ function linked(path: string): string {
 }
 
 /** Opens a regular file. A pipe without a reader must not hold this up. */
-async function opened(path: string): Promise<FileHandle> {
+async function opened(at: string, path: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK;
-  const handle = await open(path, flags, 0o600).catch((error: unknown) => {
+  const handle = await open(at, flags, 0o600).catch((error: unknown) => {
     throw problemOf(error, path);
   });
   if ((await handle.stat()).isFile()) return handle;
@@ -357,9 +363,9 @@ async function opened(path: string): Promise<FileHandle> {
 }
 
 /** Takes the lock. Null in a folder in which no file can be made: size and last line then show other writers. */
-async function lockOf(path: string, onWait: ((text: string) => void) | undefined): Promise<Lock | null> {
+async function lockOf(at: string, path: string, onWait: ((text: string) => void) | undefined): Promise<Lock | null> {
   try {
-    return await takeLock(`${path}.lock`, "file of results", onWait && { onWait });
+    return await takeLock(`${at}.lock`, "file of results", onWait && { onWait });
   } catch (error) {
     if (["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
     throw problemOf(error, path);
@@ -377,5 +383,5 @@ function problemOf(error: unknown, file: string): unknown {
 
 /** Opens files for `verifyRun`, each when it is its turn. */
 export function runStreams(paths: readonly string[]): RunStream[] {
-  return paths.map((path) => ({ name: path, stream: fileBytes(path) }));
+  return paths.map((path) => ({ name: path, stream: readRunFile(path) }));
 }

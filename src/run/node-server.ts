@@ -1,4 +1,4 @@
-/** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (run/README.md, "The server"). */
+/** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (run/README.md, "Health"). */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type PromClient from "prom-client";

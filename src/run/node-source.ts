@@ -36,12 +36,12 @@ export const INPUT_OPTIONS: MembersOf<InputOptions> = {
 };
 
 /**
- * Yields the entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder. Each file
- * in a folder, at any depth, is an entry, in the order of the bytes of the names. Lines may be compressed with gzip. The
- * `file` of a place is the path below the folder, the name of a single file without its folder, or `stdin`; of several
- * inputs it begins with the input as the caller named it. Empty lines are numbered, but are not entries. Throws
- * {@link RunInputError} before the first batch if an input is one JSON value over several lines, one list of anything
- * but boot proofs or app proofs, or compressed with Zstandard.
+ * Yields the entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder. Each
+ * file in a folder, at any depth, is an entry, in the order of the bytes of the names. Lines may be compressed with
+ * gzip. The `file` of a place is the path below the folder, the name of a single file without its folder, or `stdin`;
+ * of several inputs it begins with the input as the caller named it. Empty lines are numbered, but are not entries.
+ * Throws {@link RunInputError} before the first batch if an input is one JSON value over several lines, one list of
+ * anything but boot proofs or app proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
   const { stdin, batchEntries } = typedOptions("options", options, INPUT_OPTIONS);

@@ -13,8 +13,8 @@ export interface OpenedLog {
 }
 
 /**
- * Opens the file of a watch, or makes it, and verifies its chain. Rejects as `RunFile.open` does, and for the results of
- * an audit.
+ * Opens the file of a watch, or makes it, and verifies its chain. Rejects as `RunFile.open` does, and for the results
+ * of an audit.
  * @example
  * ```ts
  * const { log, close } = await openLog("boots.jsonl");

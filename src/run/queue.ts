@@ -1,7 +1,7 @@
-/** Exports of `bootproof/audit/queue`: other machines judge the entries, by way of Redis. */
+/** Exports of `bootproof/run/queue`: other machines judge the entries, by way of Redis. */
 export { queueJudge } from "./node-queue.js";
 export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-options.js";
 export type { QueueContact, QueuePlaceOptions, QueueTls } from "./queue-options.js";
 export { runWorker } from "./node-worker.js";
-export type { RunWorkerOptions, WorkerProgress, WorkerSummary } from "./node-worker.js";
+export type { RunWorkerOptions, WorkerProgress } from "./node-worker.js";

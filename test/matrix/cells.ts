@@ -1,4 +1,4 @@
-/** Each fact at each door: the evidence, the command line, and what the door has to make of both. */
+/** Each fact at each entrance: the evidence, the command line, and what the entrance has to make of both. */
 import { expect } from "vitest";
 import { parsePolicy } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
@@ -7,7 +7,16 @@ import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../
 import type { Policy } from "../../src/appraise/policy.js";
 import type { SignedPolicy } from "../../src/signed-policy/index.js";
 import { type Answer, bootproof, fileOf } from "../cli/support.js";
-import { CELLS, type Cell, DOORS, DOOR_NAMES, type DoorName, type Outcome } from "./doors.js";
+import {
+  CELLS,
+  type Cell,
+  type Cells,
+  type DoorName,
+  ENTRANCES,
+  type Entrance,
+  type EntranceName,
+  type Outcome,
+} from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
 import { type Change, Evidence, NOW, REQUEST, deployed, policyFile } from "./worlds.js";
 
@@ -79,46 +88,54 @@ export class World {
 export const AROUND = { now: NOW.toISOString() };
 
 const worlds = new Map<FactName, World>();
-export function worldOf(name: FactName): World {
+function worldOf(name: FactName): World {
   const known = worlds.get(name) ?? new World(name, FACTS[name]);
   worlds.set(name, known);
   return known;
 }
 
-export function cellOf(name: FactName, door: DoorName): Cell {
+/** A row goes before its class, and an entrance before its column. */
+export function cellOf(name: FactName, { name: entrance, door }: Entrance): Cell {
   const fact: Fact = FACTS[name];
-  return fact.cells?.[door] ?? CELLS[fact.class][door];
+  const ofClass: Cells & Readonly<Record<DoorName, Cell>> = CELLS[fact.class];
+  return fact.cells?.[entrance] ?? fact.cells?.[door] ?? ofClass[entrance] ?? ofClass[door];
 }
+
+/** What the evidence of a fact is judged by, and what has to come of it. */
+export type Judge = (world: World, side: Side) => Promise<Outcome>;
 
 export interface Judged {
   readonly name: FactName;
-  readonly door: DoorName;
+  readonly entrance: EntranceName;
+  readonly judge: Judge;
   readonly fails: readonly string[];
   /** Nothing else may fail. Otherwise a command says more in codes of its own. */
   readonly isWhole: boolean;
 }
 
-/** Refused for this fact: no deployment matches any more, and nothing else is wrong. */
-export function expectRefused({ accepted, why }: Outcome, { fails, isWhole }: Judged): void {
+/** The cells of these entrances that apply. */
+export function cellsOf(judges: Readonly<Partial<Record<EntranceName, Judge>>>): Judged[] {
+  return (Object.keys(FACTS) as FactName[]).flatMap((name) =>
+    ENTRANCES.flatMap((entrance) => {
+      const [judge, cell] = [judges[entrance.name], cellOf(name, entrance)];
+      if (judge === undefined || (typeof cell === "object" && !("fails" in cell))) return [];
+      const fails = typeof cell === "object" ? cell.fails : failsAt(name, entrance.door);
+      return [
+        { name, entrance: entrance.name, judge, fails, isWhole: cell === "checks" && entrance.door !== "review" },
+      ];
+    }),
+  );
+}
+
+/** Refused for this fact: no deployment matches any more, and nothing else is wrong. Its honest twin is accepted. */
+export async function expectJudged({ name, entrance, judge, fails, isWhole }: Judged): Promise<void> {
+  const world = worldOf(name);
+  const { accepted, why } = await judge(world, "other");
   const others = why.filter((id) => id !== "policy.deployment" || fails.includes(id));
   expect([accepted, ...(isWhole ? [...others].sort() : others)]).toEqual(
     isWhole ? [false, ...[...fails].sort()] : expect.arrayContaining([false, ...fails]),
   );
-}
-
-const NO_OPTION: Cell = { not: "" };
-
-/** The cells of a tier that apply. */
-export function cellsOf(tier: (typeof DOORS)[DoorName]): Judged[] {
-  const doors = DOOR_NAMES.filter((door) => DOORS[door] === tier);
-  return (Object.keys(FACTS) as FactName[]).flatMap((name) =>
-    doors.flatMap((door) => {
-      const cell: Cell = cellOf(name, door) ?? NO_OPTION;
-      if (typeof cell === "object" && !("fails" in cell)) return [];
-      const fails = typeof cell === "object" ? cell.fails : failsAt(name, door);
-      return [{ name, door, fails, isWhole: cell === "checks" && door !== "review" }];
-    }),
-  );
+  expect(await judgedTwin(entrance, judge, world)).toEqual({ accepted: true, why: [] });
 }
 
 function failsAt(name: FactName, door: DoorName): readonly string[] {
@@ -128,8 +145,6 @@ function failsAt(name: FactName, door: DoorName): readonly string[] {
 }
 
 const pinOfPart = (_: string, part: string): string => (part === "role" ? "pcrs" : part);
-
-export type Door = (world: World, side: Side) => Promise<Outcome>;
 
 /** Of a command that writes a report as JSON. */
 export function reported({ code, stdout, stderr }: Pick<Answer, "code" | "stdout" | "stderr">): Outcome {
@@ -173,15 +188,15 @@ export function organization(isDemanded: boolean): string[] {
 
 const twins = new Map<Evidence, Map<string, Promise<Outcome>>>();
 
-/** What a door makes of the honest evidence: once for all rows that give it the same under the same policy. */
-export function judgedTwin(name: DoorName, door: Door, world: World): Promise<Outcome> {
+/** What an entrance makes of the honest evidence: once for all rows that give it the same under the same policy. */
+function judgedTwin(entrance: EntranceName, judge: Judge, world: World): Promise<Outcome> {
   const { class: ofClass, options, expected, asks = "submit", isDemandAlone = false } = world.fact;
   const demands = isDemandAlone ? {} : options?.(world.honest);
-  const isOwn = name === "watch after SIGHUP";
-  const key = JSON.stringify([name, world.policy, demands, ofClass, expected, asks, isOwn && world.name]);
+  const isOwn = entrance === "watch, after SIGHUP";
+  const key = JSON.stringify([entrance, world.policy, demands, ofClass, expected, asks, isOwn && world.name]);
   const known = twins.get(world.honest) ?? new Map<string, Promise<Outcome>>();
   twins.set(world.honest, known);
-  const outcome = known.get(key) ?? door(world, "honest");
+  const outcome = known.get(key) ?? judge(world, "honest");
   known.set(key, outcome);
   return outcome;
 }

@@ -1,4 +1,4 @@
-/** The doors that need a build, a server or a browser. */
+/** The entrances that need a build, a server or a browser. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import { bootproof, fileOf } from "../cli/support.js";
 import { COMMAND, runAction } from "../support/action.js";
 import { launchChromium } from "../support/chromium.js";
 import { type RedisServer, redisServer } from "../support/redis.js";
-import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces } from "./cells.js";
-import type { DOORS, DoorName, Outcome } from "./doors.js";
+import { AROUND, type Judge, type Side, type World, builds, bundleOf, organization, pieces } from "./cells.js";
+import type { EntranceOf, Outcome } from "./doors.js";
 import { FORM } from "./sources.js";
 import { NOW, REQUEST } from "./worlds.js";
 
@@ -46,7 +46,7 @@ async function audited(world: World, side: Side, more: readonly string[]): Promi
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
   rmSync(folder, { recursive: true });
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { verdict, failed, refusedFor } = JSON.parse(stdout) as Line;
+  const { verdict, failed, refusedFor } = JSON.parse(stdout.split("\n")[1]!) as Line;
   const unread = verdict === "malformed" ? [verdict] : [];
   return { accepted: code === 0, why: [...failed, ...unread, ...(refusedFor === undefined ? [] : ["warning"])] };
 }
@@ -55,7 +55,7 @@ let redis: Promise<RedisServer> | undefined;
 let queues = 0;
 
 /** With a worker of its own, ended with the audit. */
-const queued: Door = async (world, side) => {
+const queued: Judge = async (world, side) => {
   redis ??= redisServer();
   const queue = ["--queue", (await redis).url, "--queue-prefix", `matrix-${queues++}`];
   const known = process.listeners("SIGINT");
@@ -81,7 +81,7 @@ async function offlinePage(): Promise<Page> {
 }
 
 /** The page that verifies what it is given, its form filled in. It is loaded anew for each evidence. */
-const inChromium: Door = async (world, side) => {
+const inChromium: Judge = async (world, side) => {
   const loaded = await (page ??= offlinePage());
   verifierPage ??= run("page").then(({ stdout }) => fileOf(stdout, "verifier.html"));
   await loaded.goto(pathToFileURL(await verifierPage).href);
@@ -161,7 +161,7 @@ esac
 writeFileSync(VERIFIER, VERIFIES, { mode: 0o755 });
 
 /** Provenance comes in a bundle: there is no input for its files. */
-const action: Door = (world, side) => {
+const action: Judge = (world, side) => {
   const isBuild = world.fact.class === "build";
   const hasAnswer = world[side].hasAnswer;
   const evidence = isBuild ? ["--bundle", bundleOf(world, side), ...organization(hasAnswer)] : pieces(world, side);
@@ -174,13 +174,11 @@ const action: Door = (world, side) => {
   return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });
 };
 
-type BuiltDoor = { [D in DoorName]: (typeof DOORS)[D] extends "built" ? D : never }[DoorName];
-
-export const BUILT_DOORS: Readonly<Record<BuiltDoor, Door>> = {
-  "audit with threads": (world, side) => audited(world, side, ["--workers", "1"]),
-  "audit with a queue": queued,
-  "page in Chromium": inChromium,
-  "GitHub action": action,
+export const BUILT: Readonly<Record<EntranceOf<"built">, Judge>> = {
+  "verify, page in Chromium": inChromium,
+  "verify, GitHub action": action,
+  "audit, threads": (world, side) => audited(world, side, ["--workers", "1"]),
+  "audit, queue": queued,
 };
 
 export async function close(): Promise<void> {

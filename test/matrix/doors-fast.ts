@@ -1,4 +1,4 @@
-/** The doors that need no build and no SDK, each called with the evidence of one side of a fact. */
+/** The entrances that need no build and no SDK, each called with the evidence of one side of a fact. */
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,9 +28,18 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { runAny } from "../../src/cli/commands.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
-import { AROUND, type Door, type Side, type World, builds, bundleOf, organization, pieces, reported } from "./cells.js";
-import type { DOORS } from "./doors.js";
-import { type DoorName, type Outcome } from "./doors.js";
+import {
+  AROUND,
+  type Judge,
+  type Side,
+  type World,
+  builds,
+  bundleOf,
+  organization,
+  pieces,
+  reported,
+} from "./cells.js";
+import type { EntranceOf, Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
 import { LISTS, SIGN_UP, Service, signUpAnswer, signUpClock } from "./service.js";
@@ -41,7 +50,7 @@ const provenanceVerifier: ProvenanceVerifier = await sigstoreVerifier();
 const run = (...words: readonly string[]): ReturnType<typeof bootproof> => bootproof(words, AROUND);
 const JSON_REPORT = ["--format", "json"];
 
-const verify: Door = async (world, side) =>
+const verify: Judge = async (world, side) =>
   reported(
     await run(
       "verify",
@@ -53,13 +62,13 @@ const verify: Door = async (world, side) =>
     ),
   );
 
-const verifyBundle: Door = async (world, side) => {
+const verifyBundle: Judge = async (world, side) => {
   const words = [...organization(world[side].hasAnswer), ...world.words("verify", side)];
   return reported(await run("verify", bundleOf(world, side), "--policy", world.policyPath, ...words, ...JSON_REPORT));
 };
 
 /** The page's maker took any enclave: what refuses it is its reader's policy. */
-const verifyPage: Door = async (world, side) => {
+const verifyPage: Judge = async (world, side) => {
   const { forged, bootProof, activity, hasAnswer } = world[side];
   const makers: VerifyOptions = {
     policy: NO_POLICY_ANY_ENCLAVE,
@@ -78,7 +87,7 @@ const verifyPage: Door = async (world, side) => {
   return reported(await run("verify", page, "--policy", world.policyPath, ...words, ...JSON_REPORT));
 };
 
-const bundle: Door = async (world, side) => {
+const bundle: Judge = async (world, side) => {
   const words = [...pieces(world, side), "--policy", world.policyPath, ...world.words("bundle", side)];
   const { code, stdout, stderr } = await run("bundle", ...words);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, ...idsIn(stderr)] };
@@ -86,7 +95,7 @@ const bundle: Door = async (world, side) => {
 };
 
 /** The class of the address that the evidence proves, in a folder that lists it. */
-const addresses: Door = async (world, side) => {
+const addresses: Judge = async (world, side) => {
   const evidence = world[side];
   const { organizationId } = LAB_ADDRESS;
   const question = { organizationId, suborgs: false, walletId: null, addresses: [], privateKeys: true };
@@ -117,7 +126,7 @@ function classified(rows: readonly AddressRow[], unplaced: readonly unknown[] = 
   return { accepted: rows.length > 0 && refused.length + unplaced.length === 0, why: [...why, ...others] };
 }
 
-const clientAddresses: Door = async (world, side) => {
+const clientAddresses: Judge = async (world, side) => {
   const client = await service.serves(world[side]).client();
   const rows: AddressRow[] = [];
   const verified = client.withVerification(world.parsed(), verification(world, side));
@@ -143,7 +152,7 @@ const listed = (): { readonly path: string; readonly init: RequestInit } => {
 
 /** Asks a service for accounts. With a kept sign-up, it lists no activity. */
 const askedBy =
-  (isKept: boolean): Door =>
+  (isKept: boolean): Judge =>
   async (world, side) => {
     const evidence = await service.serves(world[side], !isKept).client();
     const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW, verifyAddresses: true };
@@ -170,7 +179,7 @@ const connection = ["--base-url", service.url, ...organization(true), "--api-key
 interface Entry {
   readonly event?: string;
   readonly verdict?: string;
-  readonly failed?: readonly { readonly id: string }[];
+  readonly failed?: readonly string[];
 }
 
 const watchWords = (world: World, side: Side, policy: string): string[] => {
@@ -179,7 +188,7 @@ const watchWords = (world: World, side: Side, policy: string): string[] => {
   return ["watch", ...watched, ...own, "--policy", policy, ...builds(world[side]), ...JSON_REPORT, ...connection];
 };
 
-const watch: Door = async (world, side) => {
+const watch: Judge = async (world, side) => {
   service.serves(world[side]);
   const { code, stdout, stderr } = await run(...watchWords(world, side, world.policyPath), "--once");
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
@@ -189,7 +198,7 @@ const watch: Door = async (world, side) => {
 };
 
 function idsOf({ failed }: Entry): string[] {
-  return [...new Set(failed!.map(({ id }) => id))];
+  return [...failed!];
 }
 
 function entriesIn(stdout: string): Entry[] {
@@ -203,7 +212,7 @@ function entriesIn(stdout: string): Entry[] {
  * Under a policy that accepts the other evidence, which is replaced by the policy of the fact, then SIGHUP: the new one
  * has to judge.
  */
-const watchAfterHangup: Door = async (world, side) => {
+const watchAfterHangup: Judge = async (world, side) => {
   service.serves(world[side]);
   const policy = fileOf(await world.before());
   const known = process.listeners("SIGINT");
@@ -256,7 +265,7 @@ interface Errors {
   readonly errors?: readonly { readonly message: string }[];
 }
 
-const review: Door = async (world, side) => {
+const review: Judge = async (world, side) => {
   const words = ["--policy", world.policyPath, "--previous", previousOf(world), ...world.words("review", side)];
   const { code, stdout, stderr } = await run("review", world[side].file("manifest"), ...words, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
@@ -265,7 +274,7 @@ const review: Door = async (world, side) => {
   return { accepted: code === 0, why: faults.map((fault) => `${fault.code} ${fault.about}`) };
 };
 
-const measure: Door = async (world, side) => {
+const measure: Judge = async (world, side) => {
   const evidence = world[side];
   const { role, instance } = evidence.built;
   const isPinned = JSON.stringify(world.policy["deployments"]).includes('"4":');
@@ -284,7 +293,7 @@ interface Nearest {
   readonly differing: readonly { readonly pin: string }[];
 }
 
-const releaseCheck: Door = async (world, side) => {
+const releaseCheck: Judge = async (world, side) => {
   const own = world.words("release check", side);
   const demand = own.includes("--manifest-set") ? own : [...own, "--policy", world.policyPath];
   // A namespace that no release has is wrong usage: the honest release is beside the other one.
@@ -313,7 +322,7 @@ type Verification = Pick<VerifyOptions, "maxAgeMs"> &
     readonly provenanceVerifier?: ProvenanceVerifier;
   };
 
-/** The common options of the doors that ask a service. */
+/** The common options of the entrances that ask a service. */
 export function verification(world: World, side: Side): Verification {
   const provenance = world[side].builds;
   const words = world.words("verify", side);
@@ -348,7 +357,7 @@ function signUpRefused({ report, message }: RejectedAuthProxyError): Outcome {
 
 const { type, organizationId, parameters } = REQUEST;
 
-const client: Door = async (world, side) => {
+const client: Judge = async (world, side) => {
   const own = (await service.serves(world[side]).client()).withVerification(world.parsed(), verification(world, side));
   const { asks } = world.fact;
   const { expected } = world.fact as { expected?: Expected };
@@ -408,7 +417,7 @@ async function throughProxy(
   }
 }
 
-const proxy: Door = async (world, side) => {
+const proxy: Judge = async (world, side) => {
   const response = await throughProxy(world, side, requestOf(world));
   const body = (await response.json()) as { details?: { id: string }[] };
   if (response.status === 200)
@@ -417,7 +426,7 @@ const proxy: Door = async (world, side) => {
   return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response)] };
 };
 
-const proxiedAddresses: Door = async (world, side) => {
+const proxiedAddresses: Judge = async (world, side) => {
   const response = await throughProxy(world, side, listed(), true);
   const { details = [], message = "" } = (await response.json()) as { details?: AddressRow[]; message?: string };
   if (response.status !== 200) return classified(details, message.match(/unplaced: /g) ?? []);
@@ -429,7 +438,7 @@ function refusedAs(response: Response): string {
   return refused === "rejected" ? "warning" : refused;
 }
 
-const fetching: Door = async (world, side) => {
+const fetching: Judge = async (world, side) => {
   const evidence = await service.serves(world[side]).client();
   const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW };
   const ask = verifiedFetch({ ...options, ...verification(world, side) });
@@ -441,7 +450,7 @@ const fetching: Door = async (world, side) => {
 };
 
 /** A new user has no stamper, so the boot proofs come from a function. */
-const signUp: Door = async (world, side) => {
+const signUp: Judge = async (world, side) => {
   const { url: baseUrl, authProxyUrl } = service.serves(world[side]);
   const evidence = (): JsonObject => world[side].bootProof;
   const options = { policy: world.parsed(), baseUrl, authProxyUrl, evidence, now: signUpClock(world.fact) };
@@ -457,25 +466,23 @@ const signUp: Door = async (world, side) => {
   });
 };
 
-type FastDoor = { [D in DoorName]: (typeof DOORS)[D] extends "fast" ? D : never }[DoorName];
-
-export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
-  verify,
-  "verify of a bundle": verifyBundle,
-  "verify of a page": verifyPage,
-  bundle,
-  addresses,
-  "addresses of a client": clientAddresses,
-  verifyAddresses: askedBy(false),
-  "verifyAddresses of a kept sign-up": askedBy(true),
-  "proxy --verify-addresses": proxiedAddresses,
-  watch,
-  "watch after SIGHUP": watchAfterHangup,
-  review,
-  measure,
-  "release check": releaseCheck,
-  client,
-  proxy,
-  verifiedFetch: fetching,
-  "sign-up by verifiedFetch": signUp,
+export const FAST: Readonly<Record<EntranceOf<"fast">, Judge>> = {
+  "verify, files": verify,
+  "verify, a bundle": verifyBundle,
+  "verify, a page": verifyPage,
+  "verify, bundle command": bundle,
+  "watch, once": watch,
+  "watch, after SIGHUP": watchAfterHangup,
+  "addresses, command": addresses,
+  "review, command": review,
+  "measure, command": measure,
+  "release check, command": releaseCheck,
+  "door, client": client,
+  "door, verifiedFetch": fetching,
+  "door, proxy": proxy,
+  "door for sign-ups, verifiedFetch": signUp,
+  "door for addresses, client": clientAddresses,
+  "door for addresses, verifiedFetch": askedBy(false),
+  "door for addresses, verifiedFetch with a kept sign-up": askedBy(true),
+  "door for addresses, proxy": proxiedAddresses,
 };

@@ -1,41 +1,69 @@
 /** The columns: where evidence is judged, and what a fact means there unless its row says otherwise. */
-import type { CheckId } from "../../src/checks.js";
-import type { OptionName } from "../../src/cli/option-table.js";
+import type { CommandName, OptionName } from "../../src/cli/option-table.js";
 
-/** `built`: the column needs a build, and some of them a server or a browser. `sdks`: it needs an SDK. */
+/** `built`: it needs a build, and some of them a server or a browser. `sdks`: it needs an SDK. */
+export type Tier = "fast" | "built" | "sdks";
+
+/** What declares the options of an entrance: a command, the form of the page, or the inputs of the action. */
+export type Options = CommandName | "form" | "inputs" | null;
+
+/** The entrances of each column: every cell of it is judged at each of them. */
 export const DOORS = {
-  verify: "fast",
-  "verify of a bundle": "fast",
-  "verify of a page": "fast",
-  bundle: "fast",
-  addresses: "fast",
-  "addresses of a client": "fast",
-  verifyAddresses: "fast",
-  "verifyAddresses of a kept sign-up": "fast",
-  "proxy --verify-addresses": "fast",
-  watch: "fast",
-  "watch after SIGHUP": "fast",
-  review: "fast",
-  measure: "fast",
-  "release check": "fast",
-  client: "fast",
-  adapters: "sdks",
-  proxy: "fast",
-  verifiedFetch: "fast",
-  "sign-up by verifiedFetch": "fast",
-  "sign-up by adapters": "sdks",
-  "audit with threads": "built",
-  "audit with a queue": "built",
-  "page in Chromium": "built",
-  "GitHub action": "built",
-} as const;
+  verify: {
+    files: ["fast", "verify"],
+    "a bundle": ["fast", "verify"],
+    "a page": ["fast", "verify"],
+    "bundle command": ["fast", "bundle"],
+    "page in Chromium": ["built", "form"],
+    "GitHub action": ["built", "inputs"],
+  },
+  audit: { threads: ["built", "audit"], queue: ["built", "audit"] },
+  watch: { once: ["fast", "watch"], "after SIGHUP": ["fast", "watch"] },
+  addresses: { command: ["fast", "addresses"] },
+  review: { command: ["fast", "review"] },
+  measure: { command: ["fast", "measure"] },
+  "release check": { command: ["fast", "release check"] },
+  door: { client: ["fast", null], verifiedFetch: ["fast", null], proxy: ["fast", "proxy"], adapters: ["sdks", null] },
+  "door for sign-ups": { verifiedFetch: ["fast", null], adapters: ["sdks", null] },
+  "door for addresses": {
+    client: ["fast", null],
+    verifiedFetch: ["fast", null],
+    "verifiedFetch with a kept sign-up": ["fast", null],
+    proxy: ["fast", "proxy"],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly [Tier, Options]>>>>;
 
-export type DoorName = keyof typeof DOORS;
-export const DOOR_NAMES = Object.keys(DOORS) as readonly DoorName[];
+type Doors = typeof DOORS;
+export type DoorName = keyof Doors;
+
+/** The entrances of a tier. */
+export type EntranceOf<T extends Tier> = {
+  [D in DoorName]: {
+    [E in keyof Doors[D] & string]: Doors[D][E] extends readonly [T, Options] ? `${D}, ${E}` : never;
+  }[keyof Doors[D] & string];
+}[DoorName];
+export type EntranceName = EntranceOf<Tier>;
+
+/** What declares the options of some entrance. */
+export type OptionsOfEntrances = { [D in DoorName]: Doors[D][keyof Doors[D]] }[DoorName][1];
+
+export interface Entrance {
+  readonly name: EntranceName;
+  readonly door: DoorName;
+  readonly options: Options;
+}
+
+/** Every entrance of every column. */
+export const ENTRANCES: readonly Entrance[] = (Object.keys(DOORS) as DoorName[]).flatMap((door) => {
+  const entrances: Readonly<Record<string, readonly [Tier, Options]>> = DOORS[door];
+  return Object.entries(entrances).map(([entrance, [, options]]) => {
+    return { name: `${door}, ${entrance}` as EntranceName, door, options };
+  });
+});
 
 /**
  * `checks`: refused by the checks of the row. `fails`: refused by other ids or codes. `not`: does not apply, and why.
- * `lacks`: the door has no such option, which `sources.test.ts` compares with the tables of options.
+ * `lacks`: the entrance has no such option, which `sources.test.ts` compares with the tables of options.
  */
 export type Cell =
   | "checks"
@@ -43,7 +71,13 @@ export type Cell =
   | { readonly not: string }
   | { readonly lacks: OptionName };
 
-const not = (reason: string): Cell => ({ not: reason });
+/** Of a column, or of one entrance that differs from its column. */
+export type Cells = Readonly<Partial<Record<DoorName | EntranceName, Cell>>>;
+
+export const not = (reason: string): Cell => ({ not: reason });
+
+/** The same cell wherever addresses are judged: by the command, and at the door. */
+export const ofAddresses = (cell: Cell) => ({ addresses: cell, "door for addresses": cell });
 
 const NO_MANIFEST = not("it measures files and names, and sees no manifest, no document and no answer");
 const NO_DOCUMENT = not("it reads a manifest before any enclave booted it: there is no document and no answer");
@@ -52,7 +86,9 @@ const RELEASE_SETS = not(
 );
 const ONLY_BOOT_PROOFS = not("it asks for boot proofs alone: no app proof and no activity reaches it");
 const ONLY_THERE = not("an option of another command alone, which compares what only that command reads");
+const NO_LISTS = not("it judges the evidence that it gets, and no lists");
 const NO_BARE = not("the service has boot proofs: a bare document does not come this way");
+const NO_BARE_BUNDLE = not("a bundle has boot proofs, and no bare documents");
 const NO_SIGSTORE = not(
   "a page has no Sigstore library: a policy that demands provenance is refused as a whole, whatever the evidence is",
 );
@@ -63,103 +99,57 @@ const LISTED_ADDRESSES = not(
 );
 const PROOFS_OF_CREATION = not("proofs of creation are as old as the wallet, and no nonce or key was asked of them");
 
-type AddressDoor = Extract<DoorName, `addresses${string}` | `verifyAddresses${string}` | "proxy --verify-addresses">;
-type SignUpDoor = Extract<DoorName, `sign-up by ${string}`>;
-
-/** The same cell at each door that judges addresses. */
-export const ofAddresses = <C extends Cell>(cell: C): Readonly<Record<AddressDoor, C>> => ({
-  addresses: cell,
-  "addresses of a client": cell,
-  verifyAddresses: cell,
-  "verifyAddresses of a kept sign-up": cell,
-  "proxy --verify-addresses": cell,
-});
-
-/** The same cell at each door of a sign-up. */
-export const ofSignUps = <C extends Cell>(cell: C): Readonly<Record<SignUpDoor, C>> => ({
-  "sign-up by verifiedFetch": cell,
-  "sign-up by adapters": cell,
-});
-
-const EVERYWHERE = {
+/** Of every class unless it says otherwise. */
+const EVIDENCE = {
   verify: "checks",
-  "verify of a bundle": "checks",
-  "verify of a page": "checks",
-  bundle: "checks",
-  ...ofAddresses("checks"),
+  audit: "checks",
   watch: "checks",
-  "watch after SIGHUP": "checks",
-  client: "checks",
-  adapters: "checks",
-  proxy: "checks",
-  verifiedFetch: "checks",
-  ...ofSignUps("checks"),
-  "audit with threads": "checks",
-  "audit with a queue": "checks",
-  "page in Chromium": "checks",
-  "GitHub action": "checks",
-} as const satisfies Partial<Record<DoorName, Cell>>;
-
-const BESIDE_EVIDENCE = {
+  addresses: "checks",
   review: NO_DOCUMENT,
   measure: NO_MANIFEST,
   "release check": RELEASE_SETS,
-} as const satisfies Partial<Record<DoorName, Cell>>;
+  door: "checks",
+  "door for sign-ups": "checks",
+  "door for addresses": "checks",
+} as const satisfies Readonly<Record<DoorName, Cell>>;
 
-const NOWHERE = Object.fromEntries(DOOR_NAMES.map((door) => [door, ONLY_THERE])) as Record<DoorName, Cell>;
-const NO_WATCH = { watch: ONLY_BOOT_PROOFS, "watch after SIGHUP": ONLY_BOOT_PROOFS } as const;
-const NO_EXCHANGE = {
-  client: OWN_REQUEST,
-  adapters: OWN_REQUEST,
-  proxy: OWN_REQUEST,
-  verifiedFetch: OWN_REQUEST,
-  ...ofSignUps(OWN_REQUEST),
-} as const;
+const everywhere = (cell: Cell) =>
+  Object.fromEntries(Object.keys(DOORS).map((door) => [door, cell])) as Readonly<Record<DoorName, Cell>>;
 
 /** By class of facts; total, so that a new door needs its cells. */
 export const CELLS = {
-  /** A pin of what a manifest says. `review` names the pin: see `wordsOf` in cells. */
-  manifest: { ...EVERYWHERE, ...BESIDE_EVIDENCE, review: "checks" },
+  /** A pin of what a manifest says. `review` names the pin: see `failsAt` in cells. */
+  manifest: { ...EVIDENCE, review: "checks" },
   /** A pin of what only the document, or the service beside it, says. */
-  document: { ...EVERYWHERE, ...BESIDE_EVIDENCE },
+  document: EVIDENCE,
   /** A demand of provenance. */
-  build: {
-    ...EVERYWHERE,
-    ...BESIDE_EVIDENCE,
-    measure: "checks",
-    "page in Chromium": NO_SIGSTORE,
-  },
+  build: { ...EVIDENCE, measure: "checks", "verify, page in Chromium": NO_SIGSTORE },
   /** A rule of app proofs. */
-  "app proof": { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH },
+  "app proof": { ...EVIDENCE, watch: ONLY_BOOT_PROOFS },
   /** What the caller requested. */
-  request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH, ...ofAddresses(LISTED_ADDRESSES) },
+  request: { ...EVIDENCE, watch: ONLY_BOOT_PROOFS, ...ofAddresses(LISTED_ADDRESSES) },
   /** What the caller demands of each boot proof. */
-  demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE, ...ofAddresses(PROOFS_OF_CREATION) },
+  demand: { ...EVIDENCE, door: OWN_REQUEST, "door for sign-ups": OWN_REQUEST, ...ofAddresses(PROOFS_OF_CREATION) },
   /** What the service lists beside the proven address. */
   lists: {
-    ...Object.fromEntries(DOOR_NAMES.map((door) => [door, not("it judges the evidence that it gets, and no lists")])),
+    ...everywhere(NO_LISTS),
     ...ofAddresses("checks"),
-    "verifyAddresses of a kept sign-up": not("the service of this column lists no activity"),
-  } as Readonly<Record<DoorName, Cell>>,
+    "door for addresses, verifiedFetch with a kept sign-up": not("the service of this entrance lists no activity"),
+  },
   /** A pin of bare documents. */
   bare: {
-    ...EVERYWHERE,
-    ...BESIDE_EVIDENCE,
-    "verify of a bundle": not("a bundle has boot proofs, and no bare documents"),
-    bundle: not("a bundle has boot proofs, and no bare documents"),
-    ...ofAddresses(NO_BARE),
+    ...EVIDENCE,
+    "verify, a bundle": NO_BARE_BUNDLE,
+    "verify, bundle command": NO_BARE_BUNDLE,
+    "verify, GitHub action": { lacks: "attestation" },
     watch: NO_BARE,
-    "watch after SIGHUP": NO_BARE,
-    client: NO_BARE,
-    adapters: NO_BARE,
-    proxy: NO_BARE,
-    verifiedFetch: NO_BARE,
-    ...ofSignUps(NO_BARE),
-    "GitHub action": { lacks: "attestation" },
+    door: NO_BARE,
+    "door for sign-ups": NO_BARE,
+    ...ofAddresses(NO_BARE),
   },
   /** An option of one command. */
-  "one command": NOWHERE,
-} as const satisfies Readonly<Record<string, Readonly<Record<DoorName, Cell>>>>;
+  "one command": everywhere(ONLY_THERE),
+} as const satisfies Readonly<Record<string, Cells & Readonly<Record<DoorName, Cell>>>>;
 
 export type FactClass = keyof typeof CELLS;
 
@@ -168,5 +158,3 @@ export interface Outcome {
   readonly accepted: boolean;
   readonly why: readonly string[];
 }
-
-export type { CheckId };

@@ -17,7 +17,7 @@ import { type Alterations, certificate, field, inManifest, manifest, otherLab, p
 import { fileOf } from "../cli/support.js";
 import { revocationList } from "../support/revocation.js";
 import { releaseSet } from "./releases.js";
-import { type Cell, type DoorName, type FactClass, ofAddresses, ofSignUps } from "./doors.js";
+import { type Cells, type FactClass, not, ofAddresses } from "./doors.js";
 import {
   ACTIVITY_ID,
   type Change,
@@ -53,10 +53,9 @@ export interface Fact {
   readonly isDemandAlone?: true;
   /** How it is asked for where evidence is fetched. Default: by a submit. */
   readonly asks?: "past" | "received";
-  readonly cells?: Partial<Record<DoorName, Cell>>;
+  readonly cells?: Cells;
 }
 
-const not = (reason: string): Cell => ({ not: reason });
 const otherKey = generateQosKeyPair();
 export const STRANGERS = generateMembers("mallory", "trudy", "oscar");
 const ANOTHER = "e7b1c1de-0000-4000-8000-000000000002";
@@ -74,10 +73,10 @@ const bare = (members: (honest: Evidence) => JsonObject): NonNullable<Fact["depl
   return (all, honest) => ({ kind: "nitro", pcrs: all["pcrs"]!, ...members(honest) });
 };
 
-const WATCHES = ["watch", "watch after SIGHUP"] as const;
-const AUDITS = ["audit with threads", "audit with a queue"] as const;
-const lacking = (lacks: OptionName, ...doors: readonly DoorName[]): Partial<Record<DoorName, Cell>> =>
-  Object.fromEntries(doors.map((door) => [door, { lacks }]));
+/** They have few of the options of `verify`. */
+const FEW_OPTIONS = ["verify, bundle command", "verify, page in Chromium"] as const;
+const lacking = (lacks: OptionName, ...places: readonly (keyof Cells)[]): Cells =>
+  Object.fromEntries(places.map((place) => [place, { lacks }]));
 
 /** A pin, the check that holds it, and evidence that differs in it alone. */
 const pinOf =
@@ -192,7 +191,7 @@ const PARTS_OF_PINS = {
     {
       cells: {
         watch: { fails: ["exit 3"] },
-        "watch after SIGHUP": not("an answer about another application than the one that is watched is not judged"),
+        "watch, after SIGHUP": not("an answer about another application than the one that is watched is not judged"),
       },
     },
   ),
@@ -290,7 +289,6 @@ const untimed = (type: string): Change => ({
   payloads: (all) => [...all, { type, greeting: { id: "1", text: "hello" } }],
 });
 const BY_APP_PROOF = { class: "app proof", fails: ["policy.app-proof"] } as const;
-const NO_PROOFS = { fails: ["activity.decode"] } as const;
 const withAddress = (activity: JsonObject): JsonObject => ({
   ...activity,
   result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] } },
@@ -326,15 +324,11 @@ const APP_PROOFS = {
     other: { hasNoAnswer: true, activity: without("appProofs") },
     cells: {
       ...ofAddresses({ fails: ["service"] }),
-      verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
-      "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
-      bundle: not("who gives --boot-proof alone asks for boot proofs alone, as with verify"),
-      "page in Chromium": not("who gives it a boot proof alone asks for boot proofs alone, as with verify"),
-      client: NO_PROOFS,
-      adapters: NO_PROOFS,
-      proxy: NO_PROOFS,
-      verifiedFetch: NO_PROOFS,
-      ...ofSignUps({ fails: ["no report"] }),
+      verify: not("who gives a boot proof alone asks for boot proofs alone; the report lists the rule as not applied"),
+      "verify, a bundle": "checks",
+      "verify, a page": "checks",
+      door: { fails: ["activity.decode"] },
+      "door for sign-ups": { fails: ["no report"] },
     },
   },
   coverage: {
@@ -342,7 +336,7 @@ const APP_PROOFS = {
     cells: {
       ...ofAddresses(not("the class of each address says whether a proof covers it")),
       // Every policy demands coverage there: the answer is refused before the policy is applied.
-      ...ofSignUps({ fails: ["app.request"] }),
+      "door for sign-ups": { fails: ["app.request"] },
     },
     fails: ["activity.coverage"],
     policy: { appProofs: { coverage: true } },
@@ -385,17 +379,11 @@ const quote = (members: JsonObject): Change => ({
 const NO_VALUES = not(
   "it has no option for expected values: what the application answers is compared by verifyAppProofs",
 );
+const BY_VERIFY_APP_PROOFS: Cells = { door: NO_VALUES, "door, client": "checks", "door for sign-ups": NO_VALUES };
 const BY_ADDRESS = not("addresses follow from the request that it makes; others are compared by verifyActivity");
-const EXCHANGE_LACKS = <C extends Cell>(cell: C): Readonly<Record<"adapters" | "proxy" | "verifiedFetch", C>> => ({
-  adapters: cell,
-  proxy: cell,
-  verifiedFetch: cell,
-});
-const NO_ACTIVITY = ofSignUps(
-  not("a sign-up is answered without an activity, so there is no id and no type to compare"),
-);
-const NO_NAME = ofSignUps(
-  not("no app proof names a wallet by its name: number and paths of accounts are compared (test/door/auth-proxy)"),
+const NO_ACTIVITY = not("a sign-up is answered without an activity, so there is no id and no type to compare");
+const NO_NAME = not(
+  "no app proof names a wallet by its name: number and paths of accounts are compared (test/door/auth-proxy)",
 );
 
 const EXPECTED = {
@@ -404,7 +392,7 @@ const EXPECTED = {
     fails: ["activity.request"],
     other: { request: (request) => ({ ...request, organizationId: ANOTHER }) },
     // The answer names one organization, and its app proofs another.
-    cells: ofSignUps({ fails: ["app.request"] }),
+    cells: { "door for sign-ups": { fails: ["app.request"] } },
   },
   id: {
     class: "request",
@@ -413,7 +401,7 @@ const EXPECTED = {
     expected: { id: ACTIVITY_ID },
     other: { activity: (activity) => ({ ...activity, id: ANOTHER }) },
     asks: "past",
-    cells: { ...lacking("activity-id", "bundle", "page in Chromium"), ...NO_ACTIVITY },
+    cells: { ...lacking("activity-id", ...FEW_OPTIONS), "door for sign-ups": NO_ACTIVITY },
   },
   type: {
     class: "request",
@@ -421,7 +409,7 @@ const EXPECTED = {
     options: byRequest,
     expected: { type: REQUEST.type },
     other: { request: (request) => ({ ...request, type: "ACTIVITY_TYPE_CREATE_WALLET_V2" }) },
-    cells: { ...lacking("request", "bundle", "page in Chromium"), ...NO_ACTIVITY },
+    cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_ACTIVITY },
   },
   parameters: {
     class: "request",
@@ -431,7 +419,7 @@ const EXPECTED = {
     other: {
       request: (request) => ({ ...request, parameters: { ...request.parameters, walletName: "another" } }),
     },
-    cells: { ...lacking("request", "bundle", "page in Chromium"), ...NO_NAME },
+    cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_NAME },
   },
   requestedAt: {
     class: "request",
@@ -441,7 +429,7 @@ const EXPECTED = {
     other: {
       payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
     },
-    cells: lacking("request", "bundle", "page in Chromium"),
+    cells: lacking("request", ...FEW_OPTIONS),
   },
   addresses: {
     class: "request",
@@ -463,9 +451,10 @@ const EXPECTED = {
     },
     asks: "past",
     cells: {
-      ...lacking("address", "bundle", "GitHub action"),
-      ...EXCHANGE_LACKS(BY_ADDRESS),
-      ...ofSignUps(not("nobody knows an address before the sign-up that makes it: each needs an app proof")),
+      ...lacking("address", "verify, bundle command", "verify, GitHub action"),
+      door: BY_ADDRESS,
+      "door, client": "checks",
+      "door for sign-ups": not("nobody knows an address before the sign-up that makes it: each needs an app proof"),
     },
   },
   payload: {
@@ -476,7 +465,7 @@ const EXPECTED = {
     both: quote({ price: 1.5 }),
     other: quote({ price: 2.5 }),
     asks: "received",
-    cells: { ...EXCHANGE_LACKS(NO_VALUES), ...ofSignUps(NO_VALUES) },
+    cells: BY_VERIFY_APP_PROOFS,
   },
 } satisfies Readonly<Record<keyof Expected, Fact>>;
 
@@ -489,7 +478,7 @@ const CHALLENGED = {
     both: quote({ challenge: CHALLENGE }),
     other: quote({ challenge: "another-challenge-of-mine" }),
     asks: "received",
-    cells: { ...EXCHANGE_LACKS(NO_VALUES), ...ofSignUps(NO_VALUES), "GitHub action": { lacks: "challenge" } },
+    cells: { ...BY_VERIFY_APP_PROOFS, ...lacking("challenge", "verify, GitHub action") },
   },
 } satisfies Readonly<Record<string, Fact>>;
 
@@ -512,7 +501,7 @@ const DEMANDS = {
     options: (honest) => ({ image: honest.file("image") }),
     other: { built: { application: "another application" } },
     cells: {
-      ...lacking("image", "bundle", "page in Chromium", ...WATCHES, ...AUDITS),
+      ...lacking("image", ...FEW_OPTIONS, "watch", "audit"),
       review: { fails: ["image enclave.pcr0"] },
     },
   },
@@ -522,8 +511,8 @@ const DEMANDS = {
     options: () => ({ "ephemeral-key": toHex(lab.ephemeralKey.publicKey) }),
     other: { forge: { ephemeralKey: otherKey } },
     cells: {
-      ...lacking("ephemeral-key", "bundle", "GitHub action", ...AUDITS),
-      "watch after SIGHUP": not("the keys that are watched are of the command line, which SIGHUP does not change"),
+      ...lacking("ephemeral-key", "verify, bundle command", "verify, GitHub action", "audit"),
+      "watch, after SIGHUP": not("the keys that are watched are of the command line, which SIGHUP does not change"),
     },
   },
   nonce: {
@@ -532,26 +521,26 @@ const DEMANDS = {
     options: () => ({ nonce: NONCE }),
     both: { forge: { nonce: Buffer.from(NONCE, "hex") } },
     other: { forge: { nonce: Buffer.from("ff", "hex") } },
-    cells: lacking("nonce", ...WATCHES, ...AUDITS),
+    cells: lacking("nonce", "watch", "audit"),
   },
   now: ofDocument(
     "doc.time",
     { at: new Date(NOW.getTime() + 3_600_000) },
-    { cells: { "watch after SIGHUP": not("no policy before it accepts the evidence: pin refuses it, too") } },
+    { cells: { "watch, after SIGHUP": not("no policy before it accepts the evidence: pin refuses it, too") } },
   ),
   at: {
     class: "demand",
     fails: ["chain.validity"],
     options: () => ({ at: "now" }),
     other: { forge: certificate(4, () => ({ notAfter: SOON })) },
-    cells: lacking("at", "bundle", "page in Chromium", "GitHub action", ...WATCHES),
+    cells: lacking("at", ...FEW_OPTIONS, "verify, GitHub action", "watch"),
   },
   crls: {
     class: "demand",
     fails: ["chain.revocation"],
     options: () => ({ crl: REVOKING }),
     other: { forge: certificate(2, () => ({ serial: REVOKED })) },
-    cells: lacking("crl", "bundle", "page in Chromium", "GitHub action", ...WATCHES, ...AUDITS),
+    cells: lacking("crl", ...FEW_OPTIONS, "verify, GitHub action", "watch", "audit"),
   },
   maxAgeMs: {
     class: "demand",
@@ -559,13 +548,10 @@ const DEMANDS = {
     options: () => ({ "max-age": "1h" }),
     other: { forge: { at: new Date(NOW.getTime() - 2 * 3_600_000) } },
     cells: {
-      ...lacking("max-age", "bundle", "page in Chromium"),
-      client: "checks",
-      adapters: "checks",
-      proxy: "checks",
-      verifiedFetch: "checks",
-      ...ofSignUps("checks"),
-      "watch after SIGHUP": not("the age is of the command line, which SIGHUP does not change"),
+      ...lacking("max-age", ...FEW_OPTIONS),
+      door: "checks",
+      "door for sign-ups": "checks",
+      "watch, after SIGHUP": not("the age is of the command line, which SIGHUP does not change"),
     },
   },
   acceptance: {
@@ -575,15 +561,12 @@ const DEMANDS = {
     other: {},
     isDemandAlone: true,
     cells: {
-      bundle: { lacks: "fail-on-warning" },
+      ...lacking("fail-on-warning", "verify, bundle command"),
       // Every lab warns of its root.
       ...ofAddresses({ fails: ["chain.anchor"] }),
-      client: "checks",
-      adapters: "checks",
-      proxy: "checks",
-      verifiedFetch: "checks",
-      ...ofSignUps("checks"),
-      "watch after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
+      door: "checks",
+      "door for sign-ups": "checks",
+      "watch, after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
     },
   },
 } satisfies Readonly<Partial<Record<Exclude<keyof VerifyOptions, "policy" | "expected">, Fact>>>;
@@ -628,9 +611,6 @@ const LISTED = {
   },
 } satisfies Readonly<Record<string, Fact>>;
 
-/** A file that cannot be read. */
-const UNREAD = { fails: ["exit 2"] } as const;
-
 /** Evidence in a form that nothing reads: it is no forgery, and the door says what it is. */
 const SPELLED = {
   "base64 inside base64": ofDocument(
@@ -643,15 +623,10 @@ const SPELLED = {
     },
     {
       cells: {
-        verify: UNREAD,
-        "verify of a bundle": UNREAD,
-        "verify of a page": UNREAD,
-        bundle: UNREAD,
-        "page in Chromium": UNREAD,
-        "GitHub action": UNREAD,
-        "audit with threads": { fails: ["malformed"] },
-        "audit with a queue": { fails: ["malformed"] },
-        "watch after SIGHUP": not("no policy before it accepts the evidence: pin does not read it"),
+        // A file that cannot be read.
+        verify: { fails: ["exit 2"] },
+        audit: { fails: ["malformed"] },
+        "watch, after SIGHUP": not("no policy before it accepts the evidence: pin does not read it"),
       },
     },
   ),

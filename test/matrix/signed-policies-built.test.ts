@@ -1,30 +1,21 @@
-/** A signed policy at the doors that need a build, as in `signed-policies.test.ts`. Needs `npm run build`. */
+/** A signed policy at the entrances that need a build, as in `signed-policies.test.ts`. Needs `npm run build`. */
 import { afterAll, expect, it } from "vitest";
 import { bootproof, fileOf } from "../cli/support.js";
 import { NO_REDIS } from "../support/redis.js";
 import { AROUND } from "./cells.js";
-import { BUILT_DOORS, close } from "./doors-built.js";
-import { SAYS, SignedWorld } from "./signed.js";
+import { BUILT, close } from "./doors-built.js";
+import { SAYS, current, expectSigned, refused } from "./signed.js";
 
 afterAll(close);
 
-const current = new SignedWorld("current");
-const refused = [
-  ["expired", new SignedWorld("expired")],
-  ["early", new SignedWorld("early")],
-] as const;
-
-it.each(["audit with threads", "GitHub action"] as const)("%s: a signed policy", async (name) => {
-  const door = BUILT_DOORS[name];
-  expect(await door(current, "honest")).toEqual({ accepted: true, why: [] });
-  for (const [, world] of refused)
-    expect(await door(world, "honest")).toEqual({ accepted: false, why: ["policy.current"] });
-});
+it.each(["audit, threads", "verify, GitHub action"] as const)("%s: a signed policy", (name) =>
+  expectSigned(BUILT[name]),
+);
 
 it.skipIf(NO_REDIS)(
-  NO_REDIS ? "audit with a queue: not run here, Redis is missing" : "audit with a queue: a signed policy",
+  NO_REDIS ? "audit, queue: not run here, Redis is missing" : "audit, queue: a signed policy",
   async () => {
-    expect(await BUILT_DOORS["audit with a queue"](current, "honest")).toEqual({ accepted: true, why: [] });
+    expect(await BUILT["audit, queue"](current, "honest")).toEqual({ accepted: true, why: [] });
   },
 );
 

@@ -1,23 +1,15 @@
-/** The matrix has a row for each pin and demand, and each cell that lacks an option is of a door without it. */
+/** The matrix has a row for each pin and demand, and each cell that lacks an option is of an entrance without it. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { policySchema } from "../../src/appraise/policy.js";
-import { COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
+import { COMMAND_OPTIONS, type OptionName } from "../../src/cli/option-table.js";
 import { VERIFY_OPTIONS } from "../../src/inputs.js";
 import { IDS } from "../../src/page/ids.js";
 import { cellOf } from "./cells.js";
-import { DOOR_NAMES, type DoorName } from "./doors.js";
+import { ENTRANCES, type Options } from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
-import {
-  CLI_OPTIONS,
-  type Covered,
-  FORM,
-  LIBRARY_OPTIONS,
-  NO_DEMANDS,
-  OPTIONS_OF_DOORS,
-  POLICY_MEMBERS,
-} from "./sources.js";
+import { CLI_OPTIONS, type Covered, FORM, LIBRARY_OPTIONS, NO_DEMANDS, POLICY_MEMBERS } from "./sources.js";
 
 const facts = Object.keys(FACTS) as FactName[];
 
@@ -92,21 +84,23 @@ const { inputs } = parse(readFileSync(new URL("../../.github/actions/verify/acti
   readonly inputs: Readonly<Record<string, unknown>>;
 };
 
-function hasOption(door: DoorName, option: OptionName): boolean {
-  const table: CommandName | "form" | "inputs" | null = OPTIONS_OF_DOORS[door];
+function hasOption(table: Options, option: OptionName): boolean {
   if (table === null) return false;
   if (table === "form") return FORM[option] !== undefined;
   if (table === "inputs") return Object.hasOwn(inputs, option);
   return COMMAND_OPTIONS[table].some(([name]) => name === option);
 }
 
-it("no door has an option that its cell says it lacks", () => {
-  const cells = facts.flatMap((name) => DOOR_NAMES.map((door) => ({ name, door, cell: cellOf(name, door) })));
+const cells = facts.flatMap((name) => ENTRANCES.map((entrance) => ({ name, entrance, cell: cellOf(name, entrance) })));
+
+it("no entrance has an option that its cell says it lacks", () => {
   const wrong = cells.filter(
-    ({ door, cell }) => typeof cell === "object" && "lacks" in cell && hasOption(door, cell.lacks),
+    ({ entrance, cell }) => typeof cell === "object" && "lacks" in cell && hasOption(entrance.options, cell.lacks),
   );
   expect(
-    wrong.map(({ name, door }) => `${door} has the option of "${name}" now: remove the cell from facts.ts`),
+    wrong.map(
+      ({ name, entrance }) => `${entrance.name} has the option of "${name}" now: remove the cell from facts.ts`,
+    ),
   ).toEqual([]);
 });
 
@@ -117,6 +111,6 @@ it("the form of the page has no field that no row knows", () => {
 });
 
 it("each reason is a sentence", () => {
-  const cells = facts.flatMap((name) => DOOR_NAMES.map((door) => cellOf(name, door)));
-  for (const cell of cells) if (typeof cell === "object" && "not" in cell) expect(cell.not).toMatch(/^\w.{20,}\w\)?$/);
+  for (const { cell } of cells)
+    if (typeof cell === "object" && "not" in cell) expect(cell.not).toMatch(/^\w.{20,}\w\)?$/);
 });

@@ -6,7 +6,7 @@ import type { OPTIONS } from "../../src/cli/option-table.js";
 import { type COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
 import type { VerifyOptions } from "../../src/index.js";
 import type { IDS } from "../../src/page/ids.js";
-import type { DoorName } from "./doors.js";
+import type { OptionsOfEntrances } from "./doors.js";
 import type { FactName } from "./facts.js";
 
 export type Covered = FactName | { readonly not: string };
@@ -56,8 +56,6 @@ type Judging = { [N in OptionName]: (typeof OPTIONS)[N][1] extends "neither" ? n
 const OF_PIN = not("an option of pin, which writes the policy that the rows are judged by");
 const OF_LOG = not("of log, which compares a log with itself and with its notes, and judges no evidence");
 const OF_FEED = not("of policy sign, check and publish, which judge a feed: test/cli/policy-signed.test.ts");
-const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
-
 const OF_TOKENS = not("of token, which judges tokens and no boot proofs: test/token and test/cli/token.test.ts");
 
 const OF_ADDRESSES = not(
@@ -68,7 +66,6 @@ export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
   address: "expected addresses",
-  adopt: OF_START,
   after: OF_LOG,
   "all-activities": OF_ADDRESSES,
   "allow-debug": LOOSENS,
@@ -109,7 +106,7 @@ export const CLI_OPTIONS = {
   payload: "expected payload",
   pcrs: OF_PIN,
   policy: not("the policy itself: the rows of its members"),
-  "policy-signers": not("whose policy it is: test/matrix/signed-policies.test.ts has each door"),
+  "policy-signers": not("whose policy it is: test/matrix/signed-policies.test.ts has each entrance"),
   "policy-state": not("it refuses feeds, and judges no evidence: test/cli/policy-source.test.ts"),
   previous: "review --previous",
   "quorum-key": OF_PIN,
@@ -125,7 +122,8 @@ export const CLI_OPTIONS = {
   "github-release": OF_PIN,
   tenant: OF_PIN,
   "user-id": OF_TOKENS,
-  "verify-addresses": not("the column of that name has it in each cell"),
+  whole: not("which entries the exit code counts: test/cli/audit.test.ts"),
+  "verify-addresses": not("the column of addresses has it at the proxy, in each cell"),
   wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 
@@ -134,48 +132,11 @@ type JudgingCommand = {
   [C in CommandName]: "policy" extends (typeof COMMAND_OPTIONS)[C][number][0] ? C : never;
 }[CommandName];
 
-/** Each a column, or why it is none. */
-export const COMMAND_DOORS = {
-  verify: "verify",
-  addresses: "addresses",
-  audit: "audit with threads",
-  worker: { not: "it judges what an audit puts into a queue: audit with a queue" },
-  bundle: "bundle",
-  watch: "watch",
-  "release check": "release check",
-  review: "review",
-  measure: "measure",
-  proxy: "proxy",
-  token: { not: "it judges tokens under quorum keys, and no boot proofs: test/token has a table of its own" },
-} satisfies Readonly<Record<JudgingCommand, DoorName | { readonly not: string }>>;
-
-/** Where the options of a column are declared. */
-export const OPTIONS_OF_DOORS = {
-  verify: "verify",
-  "verify of a bundle": "verify",
-  "verify of a page": "verify",
-  bundle: "bundle",
-  addresses: "addresses",
-  "addresses of a client": null,
-  verifyAddresses: null,
-  "verifyAddresses of a kept sign-up": null,
-  "proxy --verify-addresses": null,
-  watch: "watch",
-  "watch after SIGHUP": "watch",
-  review: "review",
-  measure: "measure",
-  "release check": "release check",
-  client: null,
-  adapters: null,
-  proxy: "proxy",
-  verifiedFetch: null,
-  "sign-up by verifiedFetch": null,
-  "sign-up by adapters": null,
-  "audit with threads": "audit",
-  "audit with a queue": "audit",
-  "page in Chromium": "form",
-  "GitHub action": "inputs",
-} satisfies Readonly<Record<DoorName, CommandName | "form" | "inputs" | null>>;
+/** Those that no column has as its options, and why. */
+export const NO_DOORS = {
+  worker: "it judges what an audit puts into a queue, which is an entrance of audit",
+  token: "it judges tokens under quorum keys, and no boot proofs: test/token has a table of its own",
+} satisfies Readonly<Record<Exclude<JudgingCommand, OptionsOfEntrances>, string>>;
 
 /** The part of the page's form for what an option demands; an option without one is not on the page. */
 export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {

@@ -1,28 +1,21 @@
 /** Results from another process: what is taken for them, and what is not. */
 import { describe, expect, it } from "vitest";
 import { readResults, writeResults } from "../../src/run/answered.js";
+import type { EntryResult } from "../../src/run/result.js";
 import { CHECK_IDS } from "../../src/checks.js";
 
 const [first, second, third] = CHECK_IDS;
 const TIMES = ["2026-03-04T05:06:07.000Z", "2026-03-04T05:06:08.000Z"];
-const VERIFIED = { n: 7, verdict: "verified", failed: [] };
-const REJECTED = { n: 7, verdict: "rejected", failed: [first, third] };
-const MALFORMED = { n: 7, verdict: "malformed", failed: [], reason: "no JSON" };
-
-type Numbered = { readonly n?: number };
+const VERIFIED = { verdict: "verified", failed: [], warnings: [] };
+const REJECTED = { verdict: "rejected", failed: [first, third], warnings: [] };
+const MALFORMED = { verdict: "malformed", failed: [], warnings: [], reason: "no JSON" };
 
 /** As `writeResults` writes them, whatever they are. */
 function written(results: unknown): unknown {
-  if (!Array.isArray(results)) return results;
-  const forms = (results as readonly unknown[]).map((result) => {
-    if (typeof result !== "object" || result === null || !Object.hasOwn(result, "n")) return result;
-    return Object.fromEntries(Object.entries(result).filter(([name]) => name !== "n"));
-  });
-  const [{ n = 7 } = {}] = results.filter(Boolean) as Numbered[];
-  return { first: n, forms, order: forms.map((_, index) => index) };
+  return Array.isArray(results) ? { forms: results as unknown[], order: results.map((_, index) => index) } : results;
 }
 
-const FORMS = [{ verdict: "verified", failed: [] }];
+const FORMS = [VERIFIED];
 
 describe("results are taken", () => {
   it.each<[string, object]>([
@@ -41,23 +34,18 @@ describe("results are taken", () => {
     ["verified, and refused by a strict setting", { ...VERIFIED, refusedFor: ["a warning"] }],
     ["rejected, stale, with a reason", { ...REJECTED, failed: [second], stale: true, reason: "too old" }],
     ["malformed", MALFORMED],
+    ["unjudged", { ...MALFORMED, verdict: "unjudged" }],
     ["a long reason", { ...MALFORMED, reason: "x".repeat(65_536) }],
   ])("%s", (_, result) => {
-    expect(readResults(written([result]), 7, 1)).toEqual([result]);
+    expect(readResults(written([result]), 1)).toEqual([result]);
   });
 
-  it("in their order", () => {
-    const results = [VERIFIED, { ...REJECTED, n: 8 }];
-    expect(readResults(written(results), 7, 2)).toEqual(results);
-    expect(readResults(written([...results].reverse()), 7, 2)).toBe(null);
-    expect(readResults({ first: 7, forms: [], order: [] }, 7, 0)).toEqual([]);
-  });
-
-  it("as they were written, each form once", () => {
-    const results = [7, 8, 9].map((n) => ({ n, verdict: "rejected" as const, failed: n === 8 ? [third!] : [first!] }));
+  it("in their order, each form once", () => {
+    const results = [VERIFIED, REJECTED, VERIFIED] as EntryResult[];
     const answer = writeResults(results);
     expect(answer.order).toEqual([0, 1, 0]);
-    expect(readResults(JSON.parse(JSON.stringify(answer)), 7, 3)).toEqual(results);
+    expect(readResults(JSON.parse(JSON.stringify(answer)), 3)).toEqual(results);
+    expect(readResults({ forms: [], order: [] }, 0)).toEqual([]);
   });
 });
 
@@ -65,27 +53,27 @@ describe("results are refused", () => {
   it.each<[string, unknown]>([
     ["no list", { 0: VERIFIED, length: 1 }],
     ["one too few", []],
-    ["one too many", [VERIFIED, { ...VERIFIED, n: 8 }]],
+    ["one too many", [VERIFIED, VERIFIED]],
     ["null", [null]],
     ["inherited members", [Object.create(VERIFIED)]],
     ["a list in place of a result", [[7]]],
-    ["another number", [{ ...VERIFIED, n: 8 }]],
     ["a list", { ...FORMS }],
-    ["a number of its own", { first: 7, forms: [VERIFIED], order: [0] }],
-    ["a form that is not there", { first: 7, forms: FORMS, order: [1] }],
-    ["a form below the first", { first: 7, forms: FORMS, order: [-1] }],
-    ["half a form", { first: 7, forms: FORMS, order: [0.5] }],
-    ["an order that is too long", { first: 7, forms: FORMS, order: [0, 0] }],
-    ["no order", { first: 7, forms: FORMS }],
-    ["more forms than entries", { first: 7, forms: [...FORMS, ...FORMS], order: [0] }],
-    ["no first number", { forms: FORMS, order: [0] }],
+    ["a form that is not there", { forms: FORMS, order: [1] }],
+    ["a form below the first", { forms: FORMS, order: [-1] }],
+    ["half a form", { forms: FORMS, order: [0.5] }],
+    ["an order that is too long", { forms: FORMS, order: [0, 0] }],
+    ["no order", { forms: FORMS }],
+    ["more forms than entries", { forms: [...FORMS, ...FORMS], order: [0] }],
     ["another member", [{ ...VERIFIED, file: "x" }]],
     ["another verdict", [{ ...REJECTED, verdict: "good" }]],
-    ["no failed checks", [{ n: 7, verdict: "rejected" }]],
+    ["no failed checks", [{ verdict: "rejected", warnings: [] }]],
     ["failed checks that are a text", [{ ...REJECTED, failed: first }]],
     ["a check that is none", [{ ...REJECTED, failed: ["no.check"] }]],
     ["a known check behind one that is none", [{ ...REJECTED, failed: ["no.check", first] }]],
     ["checks in another order", [{ ...REJECTED, failed: [third, first] }]],
+    ["no warnings", [{ verdict: "verified", failed: [] }]],
+    ["a warning that is no check", [{ ...VERIFIED, warnings: ["no.check"] }]],
+    ["unjudged, without a reason", [{ verdict: "unjudged", failed: [], warnings: [] }]],
     ["a check twice", [{ ...REJECTED, failed: [first, first] }]],
     ["refused for nothing", [{ ...VERIFIED, refusedFor: [] }]],
     ["refused, and rejected", [{ ...REJECTED, refusedFor: ["a warning"] }]],
@@ -105,8 +93,8 @@ describe("results are refused", () => {
     ["accepted, with a failed check", [{ ...VERIFIED, failed: [first] }]],
     ["accepted, and stale", [{ ...VERIFIED, stale: true }]],
     ["malformed, with a failed check", [{ ...MALFORMED, failed: [first] }]],
-    ["malformed, without a reason", [{ n: 7, verdict: "malformed", failed: [] }]],
+    ["malformed, without a reason", [{ verdict: "malformed", failed: [], warnings: [] }]],
   ])("%s", (_, value) => {
-    expect(readResults(written(value), 7, 1)).toBe(null);
+    expect(readResults(written(value), 1)).toBe(null);
   });
 });

@@ -2,16 +2,15 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openNote, originOf, verifyNote } from "../../src/run/checkpoint.js";
-import { NO_LINE } from "../../src/run/entry.js";
+import { NO_LINE } from "../../src/run/line.js";
 import {
   CheckpointError,
-  type SignedCheckpoint,
-  compareCheckpoints,
+  type VerifyRunOptions,
   readCheckpoint,
   signCheckpoint,
-  verifyLog,
+  verifyRun,
 } from "../../src/run/index.js";
-import { inPieces, linesOf, textOf } from "./support.js";
+import { linesOf, streamOf, textOf } from "./lines.js";
 
 const SPKI = { type: "spki", format: "pem" } as const;
 const PKCS8 = { type: "pkcs8", format: "pem" } as const;
@@ -191,13 +190,13 @@ describe("a note of another implementation", () => {
 });
 
 describe("a log and its checkpoint", () => {
-  const verified = (of: string, more: object = {}) =>
-    verifyLog(inPieces(of), { checkpoint: note, key: publicKey, origin, ...more });
+  const plain = (of: string, options: VerifyRunOptions) => verifyRun([streamOf(of)], options);
+  const verified = (of: string, more: object = {}) => plain(of, { checkpoint: note, key: publicKey, origin, ...more });
 
   it("agree, also where the log has grown since", async () => {
     const grown = await verified(text);
     expect(grown).toMatchObject({ intact: true, entries: 6, checkpoint: { ...checkpoint, isVerified: true } });
-    expect(grown.open[0]).toMatch(/^lines behind entry 4, which the checkpoint does not cover/);
+    expect(grown.open[0]).toMatch(/^lines behind line 4, which the checkpoint does not cover/);
     const same = await verified(textOf(lines.slice(0, 4)));
     expect([same.intact, same.open]).toEqual([true, [expect.stringMatching(/^that each verdict is right/)]]);
   });
@@ -205,85 +204,44 @@ describe("a log and its checkpoint", () => {
   it("show that the signature was not checked", async () => {
     const unchecked = [note, await readCheckpoint(note)];
     for (const checkpoint of unchecked) {
-      const { intact, complete, missing } = await verifyLog(inPieces(text), { checkpoint });
+      const { intact, complete, missing } = await plain(text, { checkpoint });
       expect([intact, complete]).toEqual([true, false]);
       expect(missing).toEqual([expect.stringMatching(/^who signed the checkpoint: .* not checked/)]);
     }
     const checkpoint = await readCheckpoint(note, { key: publicKey });
-    expect(await verifyLog(inPieces(text), { checkpoint })).toMatchObject({ complete: true, missing: [], checkpoint });
+    expect(await plain(text, { checkpoint })).toMatchObject({ complete: true, missing: [], checkpoint });
   });
 
   it("show a log that was cut", async () => {
     const cut = await verified(textOf(lines.slice(0, 3)));
-    expect(cut).toMatchObject({ intact: false, entries: 0, fault: { line: 3, kind: "checkpoint" } });
+    expect(cut).toMatchObject({ intact: false, fault: { line: 3, kind: "checkpoint" } });
     expect(cut.fault!.message).toMatch(
-      /^the log ends with entry 3, and the checkpoint is of entry 4: its last lines are missing/,
+      /^line 3: the files have lines 1 to 3, and the checkpoint is of line 4: the last lines are missing/,
     );
     expect(await verified("")).toMatchObject({ intact: false, fault: { line: 1, kind: "checkpoint" } });
   });
 
   it("show a log that was written anew", async () => {
-    const anew = await linesOf(6, { deployment: "test" });
-    const { intact, entries, fault } = await verified(textOf(anew));
-    expect([intact, entries, fault?.line, fault?.kind]).toEqual([false, 0, 4, "checkpoint"]);
-    expect(fault!.message).toMatch(`entry 4 has the hash ${anew[3]!.hash}, and the checkpoint has ${lines[3]!.hash}`);
+    const anew = await linesOf(6, { deployments: ["test"] });
+    const { intact, fault } = await verified(textOf(anew));
+    expect([intact, fault?.line, fault?.kind]).toEqual([false, 4, "checkpoint"]);
+    expect(fault!.message).toMatch(`its hash is ${anew[3]!.hash}, and the checkpoint has ${lines[3]!.hash}`);
   });
 
   it("show nothing where the signature is wrong", async () => {
     const key = other.publicKey.export(SPKI).toString();
     const { intact, complete, checkpoint: read, fault } = await verified(text, { key });
-    expect([intact, complete, read, fault]).toMatchObject([false, false, null, { kind: "checkpoint", line: 6 }]);
-    expect(fault!.message).toBe("the checkpoint is not signed by this key");
+    expect([intact, complete, read, fault]).toMatchObject([false, false, null, { kind: "checkpoint", line: 7 }]);
+    expect(fault!.message).toBe("line 7: the checkpoint is not signed by this key");
     // A fault of the chain comes first.
-    expect((await verified(textOf([lines[0]!, lines[2]!]), { key })).fault?.kind).toBe("removed");
+    expect((await verified(textOf([lines[0]!, lines[2]!]), { key })).fault?.kind).toBe("chain");
   });
 
   it("need each other", async () => {
-    await expect(verifyLog(inPieces(text), { key: publicKey })).rejects.toThrow(/only with options.checkpoint/);
+    await expect(plain(text, { key: publicKey })).rejects.toThrow(/only with options.checkpoint/);
     // A key or an origin from an unset variable must not count as none.
     await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not exactly one PEM block/);
     expect((await verified(text, { origin: "" })).intact).toBe(false);
-    await expect(verifyLog(inPieces(text), { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
-  });
-});
-
-describe("two checkpoints", () => {
-  const of = (entries: number, head = lines[entries - 1]?.hash ?? NO_LINE, name = origin): SignedCheckpoint => ({
-    ...{ origin: name, entries, head, isVerified: true },
-  });
-  const anew = "ab".repeat(32);
-  const log = (from = 0, to = 6): AsyncGenerator<Uint8Array> => inPieces(textOf(lines.slice(from, to)));
-
-  it.each<[string, SignedCheckpoint, SignedCheckpoint, AsyncGenerator<Uint8Array> | undefined, RegExp]>([
-    ["same", of(4), of(4), undefined, /^entry 4 with the hash/],
-    ["same", of(4), of(4, lines[3]!.hash.toUpperCase()), undefined, /^entry 4 with the hash/],
-    ["forked", of(4), of(4, anew), undefined, /^entry 4 with .*, and entry 4 with the hash abab/],
-    ["other-log", of(4), of(4, undefined, `${origin}2`), undefined, /^the origins are /],
-    ["unknown", of(4), of(2), undefined, /^entry 2 with .*, and entry 4 with .*: only the log shows/],
-    ["extended", of(4), of(2), log(), /^entry 2 with .*, and entry 4/],
-    ["extended", of(0), of(6), log(), /^entry 0 with/],
-    ["extended", of(2), of(4), log(2), /^entry 2 with/],
-    ["not-in-log", of(2), of(4), log(3), /^the checkpoint is of entry 2, which is in a file before these/],
-    ["not-in-log", of(2), of(5), log(0, 4), /^the log ends with entry 4, and the checkpoint is of entry 5/],
-    ["not-in-log", of(2, anew), of(5), log(), /^entry 2 has the hash .*, and the checkpoint has abab/],
-    ["not-in-log", of(2, anew), of(5), log(2), /^entry 2 has the hash .*, and the checkpoint has abab/],
-    ["not-in-log", of(2), of(5, anew), log(), /^entry 5 has the hash .*, and the checkpoint has abab/],
-    ["not-in-log", of(2), of(5), inPieces(textOf(lines.toSpliced(3, 1))), /^entry 4 was removed/],
-  ])("are %s", async (result, one, another, stream, message) => {
-    expect(await compareCheckpoints(one, another, stream)).toEqual({
-      result,
-      message: expect.stringMatching(message) as string,
-    });
-  });
-
-  it("have to be verified, as the one before a log", async () => {
-    const unverified = { ...of(2), isVerified: false };
-    for (const [one, other] of [
-      [unverified, of(2)],
-      [of(2), unverified],
-    ] as const)
-      await expect(compareCheckpoints(one, other)).rejects.toThrow(/isVerified: .*true/);
-    await expect(verifyLog(log(2), { after: unverified })).rejects.toThrow(/options.after: its signature was not ver/);
-    expect(await verifyLog(log(2), { after: of(2) })).toMatchObject({ complete: true, entries: 4, lastEntry: 6 });
+    await expect(plain(text, { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
   });
 });

@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Auditor, type Judge, auditSetting, judgeBatch, localJudge } from "../../src/run/index.js";
-import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/run/node.js";
-import { Seal, jobId, partsOf, readJob, splitPart, writeJob } from "../../src/run/node-queue-wire.js";
+import { type AuditEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/run/node.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { toUtf8 } from "../../src/bytes.js";
@@ -48,7 +47,7 @@ describe("an auditor with an expectation", async () => {
   const auditor = await Auditor.of(setting);
   const judged = async (entry: unknown, expected: unknown): Promise<string> => {
     const bytes = entry instanceof Uint8Array ? entry : toUtf8(JSON.stringify(entry));
-    const { verdict, failed, reason } = await auditor.judge(1, bytes, expected as never);
+    const { verdict, failed, reason } = await auditor.judge(bytes, expected as never);
     return [verdict, ...failed, ...(reason === undefined ? [] : [reason])].join(" ");
   };
   const evidence = { bootProofs: [one.bootProof], appProofs: one.appProofs };
@@ -118,20 +117,18 @@ describe("an auditor with an expectation", async () => {
       const [proof] = appProofs as unknown as [{ publicKey: string }];
       const half = { ...proof, publicKey: proof.publicKey.slice(130).toUpperCase() };
       const verdict = async (id: string): Promise<string> =>
-        (await under.judge(1, toUtf8(JSON.stringify(half)), payloadOf(id) as never)).verdict;
+        (await under.judge(toUtf8(JSON.stringify(half)), payloadOf(id) as never)).verdict;
       expect([await verdict(String(at + 1)), await verdict("3")]).toEqual(["verified", "rejected"]);
       const other = { ...half, publicKey: proof.publicKey.slice(0, 130) };
-      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof for its key");
+      expect((await under.judge(toUtf8(JSON.stringify(other)))).reason).toContain("boot proof for its key");
     }
   });
 
   it("throws for an invalid expectation, and a batch makes the entry malformed", async () => {
     const entry = toUtf8(JSON.stringify(evidence));
-    await expect(auditor.judge(1, entry, {})).rejects.toThrow(TypeError);
+    await expect(auditor.judge(entry, {})).rejects.toThrow(TypeError);
     const texts = ["{", '{"payload":[]}', JSON.stringify(payloadOf("1")), null, '{"organizationId":"o","more":1}'];
     const { results } = await judgeBatch(auditor, {
-      index: 0,
-      first: 1,
       entries: texts.map(() => entry),
       expected: texts,
     });
@@ -143,9 +140,7 @@ describe("an auditor with an expectation", async () => {
       "malformed",
     ]);
     expect(results[1]!.reason).toBe("its expectation: expected.payload: empty: expected at least one");
-    await expect(judgeBatch(auditor, { index: 0, first: 1, entries: [entry], expected: [] })).rejects.toThrow(
-      TypeError,
-    );
+    await expect(judgeBatch(auditor, { entries: [entry], expected: [] })).rejects.toThrow(TypeError);
   });
 });
 
@@ -203,7 +198,7 @@ describe("a file of expectations", () => {
       String(AT.getTime()),
     ]) {
       const expected = await expectedOf(["x", { organizationId: "o", requestedAt }]);
-      const { text } = expected.of(toUtf8("x"))!;
+      const { text } = expected.of(digestOf("x"))!;
       expect(Number((JSON.parse(text) as { requestedAt: unknown }).requestedAt)).toBe(AT.getTime());
     }
   });
@@ -222,7 +217,7 @@ describe("an audit of files with expectations", () => {
     lines: string[],
     expected: ExpectedEntries,
     more: Partial<AuditFilesOptions> = {},
-  ): Promise<{ end: AuditFilesEnd; verdicts: string[] }> => {
+  ): Promise<{ end: AuditEnd; verdicts: string[] }> => {
     let out = "";
     const end = await auditFiles({
       inputs: [inputOf(...lines)],
@@ -236,7 +231,8 @@ describe("an audit of files with expectations", () => {
     const results = out
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as { verdict: string; expected?: false });
+      .map((line) => JSON.parse(line) as { event?: string; verdict: string; expected?: false })
+      .filter(({ event }) => event === undefined);
     return { end, verdicts: results.map((each) => each.verdict + (each.expected === false ? " without" : "")) };
   };
 
@@ -244,7 +240,7 @@ describe("an audit of files with expectations", () => {
     const expected = await expectedOf([second, payloadOf("2")], [first, payloadOf("1")]);
     const { end, verdicts } = await audited([first, second], expected);
     expect(verdicts).toEqual(["verified", "verified"]);
-    expect(end).toMatchObject({ unmet: { count: 0, first: [] }, summary: { withoutExpected: 0 } });
+    expect(end).toMatchObject({ unmet: { count: 0, first: [] }, reported: { withoutExpected: 0 } });
     const swapped = await expectedOf([second, payloadOf("1")], [first, payloadOf("2")]);
     expect((await audited([first, second], swapped)).verdicts).toEqual(["rejected", "rejected"]);
   });
@@ -258,7 +254,7 @@ describe("an audit of files with expectations", () => {
     const expected = await expectedOf([first, payloadOf("2")], [second, payloadOf("2")], ["x", payloadOf("3")]);
     const { end, verdicts } = await audited([altered, second, second], expected);
     expect(verdicts).toEqual(["verified without", "verified", "verified"]);
-    expect(end.summary.withoutExpected).toBe(1);
+    expect(end.reported.withoutExpected).toBe(1);
     expect(end.unmet).toEqual({
       count: 2,
       first: [
@@ -280,65 +276,5 @@ describe("an audit of files with expectations", () => {
     const { end } = await audited([first, second], expected, { failFast: true });
     expect([end.end, end.unmet]).toEqual(["failed", null]);
     await expect(audited([first], {} as never)).rejects.toThrow("options.expected: expected an ExpectedEntries");
-  });
-});
-
-describe("a job of a queue", () => {
-  const entries = ["a", "b", "c"].map((text) => toUtf8(text));
-  const expected = ["1", null, "3"];
-  const part = { first: 1, entries, expected };
-  const job = { run: "b".repeat(32), setting: "a".repeat(64), ...part };
-  const id = jobId(job);
-
-  it("has the expectations of its entries, which its id and its seal cover", () => {
-    const [seal, none] = [new Seal("secret"), new Seal()];
-    const written = JSON.parse(JSON.stringify(writeJob(id, job, seal))) as object;
-    const read = readJob(id, written, seal)!;
-    expect({ ...read, entries: read.entries.map((entry) => new Uint8Array(entry)) }).toEqual(job);
-    expect(readJob(id, { ...written, seal: "" }, none)).not.toBeNull();
-    for (const others of [["1", null, "4"], [null, "1", "3"], ["1", "null", "3"], undefined, [null, null, null]]) {
-      const changed = { ...job, expected: others } as typeof job;
-      expect(jobId(changed)).not.toBe(id);
-      expect(readJob(id, { ...written, expected: others }, seal)).toBeNull();
-      expect(readJob(jobId(changed), { ...written, expected: others }, seal)).toBeNull();
-      expect(readJob(id, { ...written, expected: others, seal: "" }, none)).toBeNull();
-    }
-    for (const malformed of [[], ["1", null], [1, null, "3"], "123"])
-      expect(readJob(id, { ...written, expected: malformed, seal: "" }, none)).toBeNull();
-  });
-
-  it.each([
-    ["another run", { run: "c".repeat(32) }],
-    ["another setting", { setting: "c".repeat(64) }],
-    ["other numbers", { first: 2 }],
-    ["an entry more", { entries: "YWJjYw==", lengths: [1, 1, 1, 1], expected: ["1", null, "3", null] }],
-    ["another entry", { entries: "YWJk" }],
-    ["entries that end elsewhere", { lengths: [2, 0, 1] }],
-    ["entries that overlap", { lengths: [2, -1, 2] }],
-    ["bytes beyond its entries", { entries: "YWJjYw==" }],
-    ["fewer bytes than its entries", { entries: "YWI=" }],
-    ["entries in a list", { entries: ["YQ==", "Yg==", "Yw=="] }],
-    ["no entries", { entries: "", lengths: [] }],
-    ["an unknown member", { numbers: [1, 2, 3] }],
-    ["another seal", { seal: "0".repeat(64) }],
-    ["no seal", { seal: "" }],
-  ])("is refused with %s", (_, members) => {
-    const seal = new Seal("secret");
-    const written = writeJob(id, job, seal) as object;
-    expect(readJob(id, written, seal)).not.toBeNull();
-    expect(readJob(id, { ...written, ...members }, seal)).toBeNull();
-  });
-
-  it("is cut with the expectation of each entry", () => {
-    expect(splitPart(part, 2)).toEqual([
-      { first: 1, entries: entries.slice(0, 2), expected: ["1", null] },
-      { first: 3, entries: entries.slice(2), expected: ["3"] },
-    ]);
-    const long = "x".repeat(700_000);
-    expect(partsOf({ ...part, expected: [long, long, null] }).map((each) => each.expected)).toEqual([
-      [long],
-      [long, null],
-    ]);
-    expect(partsOf({ first: 1, entries: [] })).toEqual([]);
   });
 });

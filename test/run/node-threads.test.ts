@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Batch, localJudge } from "../../src/run/index.js";
-import { TOO_SLOW_REASON } from "../../src/run/judge.js";
-import { UNJUDGED_REASON } from "../../src/run/judge.js";
+import { TOO_SLOW, UNJUDGED } from "../../src/run/judge.js";
 import { threadJudge } from "../../src/run/node.js";
 import { testFolder } from "../support/folder.js";
 import { vector } from "../cli/support.js";
@@ -19,7 +18,7 @@ writeFileSync(
   new URL(module),
   `import { existsSync, writeFileSync } from "node:fs";
 let judged = 0;
-export default async ({ index, first, bytes, ends, expected, marks }) => {
+export default async ({ bytes, ends, expected, marks }) => {
   const results = [];
   const entries = ends.map((end, at) => Buffer.from(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)).toString());
   // A thread that has not begun, however long it takes.
@@ -46,24 +45,20 @@ export default async ({ index, first, bytes, ends, expected, marks }) => {
     if (entry === "wait") await new Promise((resolve) => setTimeout(resolve, 250));
     if (entry === "reject") throw new Error("the setting is none");
     const reason = entry === "count" ? String(judged) : expected?.[at];
-    results.push({ n: first + at, verdict: "verified", failed: [], ...(reason && { reason }) });
+    results.push({ verdict: "verified", failed: [], warnings: [], ...(reason && { reason }) });
     marks[at] = 2;
   }
-  return { index, results };
+  return { results };
 };
 `,
 );
 
-const batch = (index: number, first: number, entries: readonly string[]): Batch => ({
-  index,
-  first,
-  entries: entries.map((entry) => Buffer.from(entry)),
-});
+const batch = (...entries: readonly string[]): Batch => ({ entries: entries.map((entry) => Buffer.from(entry)) });
 
 describe("threads", () => {
   it("return the same results as this process", async () => {
     const boot = readFileSync(vector("boot-proofs/bootproof-1.json"), "utf8");
-    const batches = [batch(0, 1, [boot, "", "{}"]), batch(1, 4, [boot.replace('"', "'")]), batch(2, 5, [boot])];
+    const batches = [batch(boot, "", "{}"), batch(boot.replace('"', "'")), batch(boot)];
     const threads = threadJudge(setting, { threads: 2 });
     const here = await localJudge(setting);
     const judged = await Promise.all(batches.map((each) => threads.judge(each)));
@@ -80,13 +75,13 @@ describe("threads", () => {
   it.each(["exit", "memory", "error"])("find the entry that ends them (%s), and continue", async (poison) => {
     const judge = threadJudge(setting, { threads: 2, module, maxHeapMiB: 32 });
     const entries = Array.from({ length: 9 }, (_, at) => (at === 5 ? poison : "good"));
-    const others = [batch(1, 10, ["good", "good"]), batch(2, 12, [poison]), batch(3, 13, ["good"])];
-    const judged = await Promise.all([batch(0, 1, entries), ...others].map((each) => judge.judge(each)));
+    const others = [batch("good", "good"), batch(poison), batch("good")];
+    const judged = await Promise.all([batch(...entries), ...others].map((each) => judge.judge(each)));
     const results = judged.flatMap((each) => each.results);
-    expect(results.map(({ n }) => n)).toEqual(Array.from({ length: 13 }, (_, at) => at + 1));
-    const bad = results.filter(({ verdict }) => verdict !== "verified");
-    expect(bad).toEqual([6, 12].map((n) => ({ n, verdict: "malformed", failed: [], reason: UNJUDGED_REASON })));
-    expect(judged.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+    expect(results).toHaveLength(13);
+    for (const [at, result] of results.entries())
+      if (at === 5 || at === 11) expect(result).toEqual(UNJUDGED);
+      else expect(result.verdict).toBe("verified");
     await judge.close();
   });
 
@@ -94,16 +89,17 @@ describe("threads", () => {
     const judge = threadJudge(setting, { threads: 2, module, entryTimeoutMs: 400 });
     const entries = Array.from({ length: 9 }, (_, at) => (at === 3 ? poison : "good"));
     const start = performance.now();
-    const batches = [batch(0, 1, entries), batch(1, 10, ["good"]), batch(2, 11, [poison])];
+    const batches = [batch(...entries), batch("good"), batch(poison)];
     const judged = await Promise.all(batches.map((each) => judge.judge(each)));
     const results = judged.flatMap((each) => each.results);
-    expect(results.map(({ n }) => n)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
-    const bad = results.filter(({ verdict }) => verdict !== "verified");
-    expect(bad).toEqual([4, 11].map((n) => ({ n, verdict: "malformed", failed: [], reason: TOO_SLOW_REASON })));
+    expect(results).toHaveLength(11);
+    for (const [at, result] of results.entries())
+      if (at === 3 || at === 10) expect(result).toEqual(TOO_SLOW);
+      else expect(result.verdict).toBe("verified");
     expect(judged.map(({ slowest }) => slowest)).toEqual([
-      { n: 4, milliseconds: 400 },
+      { at: 3, milliseconds: 400 },
       undefined,
-      { n: 11, milliseconds: 400 },
+      { at: 0, milliseconds: 400 },
     ]);
     // Three times for the first: with the others, and twice alone.
     expect(performance.now() - start).toBeGreaterThan(1200);
@@ -113,10 +109,10 @@ describe("threads", () => {
   it("limit each entry, not the batch, and do not count the start of a thread", async () => {
     const judge = threadJudge(setting, { threads: 1, module, entryTimeoutMs: 1000 });
     const entries = ["slow start", ...Array.from({ length: 6 }, () => "wait")];
-    const { results } = await judge.judge(batch(0, 1, entries));
+    const { results } = await judge.judge(batch(...entries));
     expect(results.map(({ verdict }) => verdict)).toEqual(entries.map(() => "verified"));
     // Still the same thread.
-    const [again] = (await judge.judge(batch(1, 8, ["count"]))).results;
+    const [again] = (await judge.judge(batch("count"))).results;
     expect(again!.reason).toBe("8");
     await judge.close();
   });
@@ -128,12 +124,12 @@ describe("threads", () => {
       );
   });
 
-  it("mark what they judge: a limit far below an entry's time makes it malformed", async () => {
+  it("mark what they judge: a limit far below an entry's time leaves it unjudged", async () => {
     const boot = readFileSync(vector("boot-proofs/bootproof-1.json"), "utf8");
     const large = Buffer.from(`[${Array.from({ length: 200 }, () => boot).join(",")}]`);
     const judge = threadJudge(setting, { threads: 1, entryTimeoutMs: 1 });
-    const { results } = await judge.judge({ index: 0, first: 1, entries: [large, Buffer.from("{}")] });
-    expect(results.map(({ reason }) => reason)).toEqual([TOO_SLOW_REASON, expect.stringMatching(/empty JSON object/)]);
+    const { results } = await judge.judge({ entries: [large, Buffer.from("{}")] });
+    expect(results.map(({ reason }) => reason)).toEqual([TOO_SLOW.reason, expect.stringMatching(/empty JSON object/)]);
     await judge.close();
   });
 
@@ -141,13 +137,13 @@ describe("threads", () => {
     const judge = threadJudge(setting, { threads: 2, module });
     const entries = Array.from({ length: 7 }, (_, at) => (at === 3 ? "exit" : "good"));
     const expected = entries.map((_, at) => (at === 5 ? null : `of ${at + 1}`));
-    const { results } = await judge.judge({ ...batch(0, 1, entries), expected });
-    const reasons = [1, 2, 3, UNJUDGED_REASON, 5, undefined, 7];
+    const { results } = await judge.judge({ ...batch(...entries), expected });
+    const reasons = [1, 2, 3, UNJUDGED.reason, 5, undefined, 7];
     expect(results.map(({ reason }) => reason)).toEqual(
       reasons.map((of) => (typeof of === "number" ? `of ${of}` : of)),
     );
     await judge.close();
-    const both = { ...batch(0, 1, ["", ""]), expected: ["{}", '{"organizationId":"o"}'] };
+    const both = { ...batch("", ""), expected: ["{}", '{"organizationId":"o"}'] };
     const real = threadJudge(setting, { threads: 1 });
     const here = await localJudge(setting);
     expect((await real.judge(both)).results).toEqual((await here.judge(both)).results);
@@ -156,23 +152,23 @@ describe("threads", () => {
 
   it("try an entry again, alone", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
-    const { results } = await judge.judge(batch(0, 1, ["once"]));
-    expect(results).toEqual([{ n: 1, verdict: "verified", failed: [] }]);
+    const { results } = await judge.judge(batch("once"));
+    expect(results).toEqual([{ verdict: "verified", failed: [], warnings: [] }]);
     await judge.close();
   });
 
   it("make no verdict of errors that are not about an entry", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
-    await expect(judge.judge(batch(0, 1, ["good", "reject"]))).rejects.toThrow("the setting is none");
+    await expect(judge.judge(batch("good", "reject"))).rejects.toThrow("the setting is none");
     await judge.close();
     const none = threadJudge(setting, { threads: 2, module: "file:///no/such/module.mjs" });
-    await expect(none.judge(batch(0, 1, ["good"]))).rejects.toThrow(/no thread can be started/);
+    await expect(none.judge(batch("good"))).rejects.toThrow(/no thread can be started/);
     await none.close();
   });
 
   it("end at once when they are closed", async () => {
     const judge = threadJudge(setting, { threads: 1, module });
-    const judged = [judge.judge(batch(0, 1, ["memory"])), judge.judge(batch(1, 2, ["good"]))];
+    const judged = [judge.judge(batch("memory")), judge.judge(batch("good"))];
     const all = Promise.allSettled(judged);
     await new Promise((resolve) => setTimeout(resolve, 150));
     await judge.close();

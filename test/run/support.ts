@@ -1,9 +1,9 @@
 /** Entries and settings of the lab that the attack tables share. */
 import { toUtf8 } from "../../src/bytes.js";
 import { Auditor } from "../../src/run/auditor.js";
-import { type AuditResult, resultLine } from "../../src/run/result.js";
+import type { EntryResult } from "../../src/run/result.js";
 import { type AuditOptions, auditSetting } from "../../src/run/setting.js";
-import { CHECK_IDS } from "../../src/checks.js";
+import { CHECK_IDS, type CheckId } from "../../src/checks.js";
 import type { Report } from "../../src/report/report.js";
 import { NOW, forge, optionsOf } from "../attacks/support.js";
 
@@ -19,20 +19,21 @@ export function auditorOf(options: Partial<AuditOptions> = {}): Promise<Auditor>
   return Auditor.of(auditSetting({ policy: optionsOf(whole).policy, now: NOW, ...options }));
 }
 
-/** The line without its number. */
-export async function judged(auditor: Auditor, value: unknown): Promise<Omit<AuditResult, "n">> {
-  const result = await auditor.judge(1, value instanceof Uint8Array ? value : entry(value));
-  const members = Object.entries(JSON.parse(resultLine(result)) as AuditResult);
-  return Object.fromEntries(members.filter(([name]) => name !== "n")) as Omit<AuditResult, "n">;
+/** The result without the times of documents, which no line has. */
+export async function judged(auditor: Auditor, value: unknown): Promise<EntryResult> {
+  const { documentTimes: _, ...result } = await auditor.judge(value instanceof Uint8Array ? value : entry(value));
+  return result;
 }
 
-/** The line as the report of the same evidence would have it. */
-export function expected({ verdict, stale, checks, claims }: Report): Omit<AuditResult, "n"> {
-  const failed = checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+/** The result as the report of the same evidence would have it. */
+export function expected({ verdict, stale, checks, claims }: Report): EntryResult {
+  const idsOf = (wanted: string): CheckId[] =>
+    CHECK_IDS.filter((id) => checks.some((check) => check.id === id && check.status === wanted));
   const names = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
   return {
     verdict,
-    failed: CHECK_IDS.filter((id) => failed.includes(id)),
+    failed: idsOf("fail"),
+    warnings: idsOf("warn"),
     ...(stale && { stale }),
     ...(names.length > 0 && { deployments: [...new Set(names)] }),
   };

@@ -1,19 +1,19 @@
-/** Each fact at the doors of wrapped clients (test/matrix/README.md): refused by its check, and its twin accepted. */
-import { afterAll, expect, it } from "vitest";
+/** Each fact at the entrances of wrapped clients (../matrix/README.md): refused by its check, its twin accepted. */
+import { afterAll, it } from "vitest";
 import { isUnproven, reportOf, verified } from "../../src/adapters/index.js";
 import { apiKey } from "../client/support.js";
-import { type Door, cellsOf, expectRefused, judgedTwin, worldOf } from "../matrix/cells.js";
-import type { DOORS, DoorName } from "../matrix/doors.js";
+import { type Judge, cellsOf, expectJudged } from "../matrix/cells.js";
+import type { EntranceOf } from "../matrix/doors.js";
 import { outcomeOf, service, verification } from "../matrix/doors-fast.js";
 import { ACTIVITY_ID, NOW, REQUEST } from "../matrix/worlds.js";
-import { SignedWorld } from "../matrix/signed.js";
+import { expectSigned } from "../matrix/signed.js";
 import { SIGN_UP, signUpClock } from "../matrix/service.js";
 import { SDKS } from "./support.js";
 
 afterAll(() => service.close());
 const { organizationId } = REQUEST;
 
-const adapters: Door = async (world, side) => {
+const adapters: Judge = async (world, side) => {
   service.serves(world[side]);
   const sdk = SDKS[0]!.client({ baseUrl: service.url, organizationId, key: apiKey });
   const options = { policy: world.parsed(), organizationId, now: () => NOW, ...verification(world, side) };
@@ -24,7 +24,7 @@ const adapters: Door = async (world, side) => {
 };
 
 /** A new user has no stamper, so the boot proofs come from a function. */
-const signUp: Door = async (world, side) => {
+const signUp: Judge = async (world, side) => {
   const { url: baseUrl, authProxyUrl } = service.serves(world[side]);
   const core = SDKS.find(({ name }) => name === "core")!.client({ baseUrl, organizationId, key: apiKey, authProxyUrl });
   const evidence = (): unknown => world[side].bootProof;
@@ -36,19 +36,13 @@ const signUp: Door = async (world, side) => {
   });
 };
 
-type SdkDoor = { [D in DoorName]: (typeof DOORS)[D] extends "sdks" ? D : never }[DoorName];
-const SDK_DOORS: Readonly<Record<SdkDoor, Door>> = { adapters, "sign-up by adapters": signUp };
+const WRAPPED: Readonly<Record<EntranceOf<"sdks">, Judge>> = {
+  "door, adapters": adapters,
+  "door for sign-ups, adapters": signUp,
+};
 
-it.each(cellsOf("sdks").map((cell) => [cell.door, cell.name, cell] as const))("%s: %s", async (_, __, cell) => {
-  const world = worldOf(cell.name);
-  const door = SDK_DOORS[cell.door as SdkDoor];
-  expectRefused(await door(world, "other"), cell);
-  expect(await judgedTwin(cell.door, door, world)).toEqual({ accepted: true, why: [] });
-});
+it.each(cellsOf(WRAPPED).map((cell) => [cell.entrance, cell.name, cell] as const))("%s: %s", (_, __, cell) =>
+  expectJudged(cell),
+);
 
-it.each(Object.entries(SDK_DOORS))("%s: a signed policy", async (_, door) => {
-  const judged = async (time: "current" | "expired" | "early") => door(await new SignedWorld(time).open(), "honest");
-  expect(await judged("current")).toEqual({ accepted: true, why: [] });
-  for (const time of ["expired", "early"] as const)
-    expect(await judged(time)).toEqual({ accepted: false, why: ["policy.current"] });
-});
+it.each(Object.entries(WRAPPED))("%s: a signed policy", (_, judge) => expectSigned(judge));

@@ -1,7 +1,8 @@
 /** Options and errors of both sides of a queue. They use no types of ioredis or BullMQ, which users may lack. */
+import { fromBase64, fromHex } from "../bytes.js";
 import { callable, options } from "../decode/options.js";
-import { type MembersOf, demand, optional, refined, text } from "../decode/shapes.js";
-import type { Judge } from "./batch.js";
+import { type MembersOf, optional, refined, text } from "../decode/shapes.js";
+import type { Judge } from "./judge.js";
 import type { AuditSetting } from "./setting.js";
 
 /** Certificates and key for `rediss://` URLs, as PEM texts. */
@@ -32,46 +33,42 @@ export interface QueuePlaceOptions {
   /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
   /**
-   * Secret of the HMAC that seals jobs and answers, of 16 characters or more. Line breaks at its end are removed.
-   * Default: no seals.
+   * Key of the HMACs over jobs and answers: 32 random bytes or more, in hex or base64. It is required unless the server
+   * is on this host.
    */
   readonly secret?: string;
-  /** Called with messages for the operator: outages, a missing or ignored other side, refused jobs and answers. */
+  /** Called with messages for the operator: outages, no worker, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
   /** Called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
-  /**
-   * Makes the judge for a worker's batches and, at a producer, for entries whose jobs failed three times. Default:
-   * threads.
-   */
+  /** Makes the judge for a worker's batches and, at a producer, for batches without an answer. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-/** Returns the secret without line breaks at its end, which files and secret stores add. Null if it is too short. */
-export function ownSecret(given: string): string | null {
-  const secret = given.replace(/[\r\n]+$/, "");
-  return secret.length < 16 ? null : secret;
+/** Returns the bytes of a secret. Null if they are fewer than 32, or neither hex nor base64. */
+export function secretBytes(secret: string): Uint8Array | null {
+  const bytes = fromHex(secret.trim()) ?? fromBase64(secret.trim());
+  return bytes !== null && bytes.length >= 32 ? bytes : null;
 }
 
-export const SHORT_SECRET = "expected 16 characters or more, without line breaks at the end";
+export const SECRET_FORM = "expected at least 32 random bytes in hex or base64, such as from: openssl rand -hex 32";
 
 export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
   prefix: optional(text),
   tls: optional(options<QueueTls>({ ca: optional(text), cert: optional(text), key: optional(text) })),
-  secret: demand(refined(text, (given, place) => ownSecret(given) ?? place.fault<string>(SHORT_SECRET))),
+  secret: optional(refined(text, (own, place) => (secretBytes(own) ? own : place.fault<string>(SECRET_FORM)))),
   onNote: optional(callable),
   onQueue: optional(callable),
   judgeOf: optional(callable),
 };
 
 /**
- * An error of a queue, by `code`. The caller can correct the causes of `url`, `prefix`, `tls`, `missing`, and
- * `eviction` (the server may drop jobs). `unreachable` may end by itself. `lost` means that the server dropped a job
- * three times, and `judge` that judging failed.
+ * An error of a queue, by `code`. The caller can correct the causes of `url`, `prefix`, `tls`, `secret`, `missing`, and
+ * `eviction` (the server may drop jobs). `unreachable` may end by itself. `judge` means that a worker's judge failed.
  */
 export class QueueError extends Error {
   override readonly name = "QueueError";
-  readonly code: "url" | "prefix" | "tls" | "missing" | "eviction" | "unreachable" | "lost" | "judge";
+  readonly code: "url" | "prefix" | "tls" | "secret" | "missing" | "eviction" | "unreachable" | "judge";
 
   constructor(code: QueueError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,0 +1,126 @@
+/** The producer's side of a queue. It keeps each batch until its answer arrives, so a server may lose everything. */
+import { randomBytes } from "node:crypto";
+import type { Queue, QueueEvents } from "bullmq";
+import { otherMembers } from "../decode/input.js";
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
+import { type Batch, type Judge, type JudgedBatch, UNJUDGED, ownBatch } from "./judge.js";
+import { type QueueSide, joinQueue } from "./node-redis.js";
+import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
+import { type SentBatch, readAnswer, writeJob } from "./node-seal.js";
+import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
+
+export interface QueueJudgeOptions extends QueuePlaceOptions {
+  /** Number of batches that are judged at once. Default: 16. The runner keeps twice as many, of at most 64 MiB. */
+  readonly concurrency?: number;
+}
+
+const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
+/** Number of jobs without a valid answer after which the entries of a batch are unjudged. */
+const TRIES = 3;
+/** Number of seconds without a worker before a note is reported. */
+const PATIENCE = 5;
+/** Maximum length of the stream of events, which have the answers. A producer that misses one reads its job. */
+const MAX_EVENTS = 100;
+export const ATTEMPTS = 3;
+/** What stays at the server are the jobs of killed producers. */
+const KEPT = { age: 3600, count: 100 };
+const JOB_OPTIONS = { attempts: ATTEMPTS, backoff: 500, removeOnComplete: KEPT, removeOnFail: KEPT };
+
+/**
+ * Makes a judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the
+ * server cannot be reached within ten seconds or may drop jobs (`maxmemory-policy`), if it may be on another host and
+ * there is no secret, or if its packages are missing. Later outages do not end the judge.
+ */
+export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
+  const own = typedOptions("options", options, OPTIONS);
+  const setting = ownSetting(given);
+  const digest = await settingDigest(setting);
+  return new QueueJudge(await joinQueue(url, setting, own), setting, digest, own);
+}
+
+/** What became of a job: the return value of a completed one, whoever wrote it. */
+type Outcome = { readonly answer: unknown } | "failed" | "lost";
+
+class QueueJudge implements Judge {
+  readonly concurrency: number;
+  readonly #side: QueueSide;
+  readonly #run: Omit<SentBatch, keyof Batch | "batch">;
+  readonly #queue: Queue;
+  readonly #events: QueueEvents;
+  /** The jobs at the server, and what to call with their outcome. */
+  readonly #open = new Map<string, (outcome: Outcome) => void>();
+  readonly #stop: () => void;
+  #batches = 0;
+  #lonelySeconds = 0;
+
+  constructor(side: QueueSide, setting: AuditSetting, digest: string, options: QueueJudgeOptions) {
+    this.concurrency = options.concurrency ?? 16;
+    this.#side = side;
+    const told = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
+    this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, told };
+    const { bullmq, report } = side;
+    this.#queue = new bullmq.Queue(side.name, side.place).on("error", report);
+    // The stream is read from its oldest event, because events may arrive before it is open.
+    this.#events = new bullmq.QueueEvents(side.name, { ...side.place, lastEventId: "0" }).on("error", report);
+    this.#events.on("completed", ({ jobId, returnvalue }) => this.#open.get(jobId)?.({ answer: returnvalue }));
+    this.#stop = side.everySecond((waiting, active) => this.#tick(waiting, active));
+  }
+
+  async judge(given: Batch): Promise<JudgedBatch> {
+    const batch = { ...this.#run, batch: this.#batches++, ...ownBatch(given) };
+    return this.#side.patiently(() => this.#ask(batch));
+  }
+
+  /** Adds the batch's job until an answer is valid. After three jobs without one, its entries are unjudged. */
+  async #ask(batch: SentBatch): Promise<JudgedBatch> {
+    const side = this.#side;
+    const jobId = `${batch.run}-${batch.batch}`;
+    for (let tries = 0; tries < TRIES;) {
+      // A job that is there already is not added.
+      await this.#queue.add("batch", writeJob(batch, side.seals), { jobId, ...JOB_OPTIONS });
+      const outcome = await new Promise<Outcome>((resolve) => this.#open.set(jobId, resolve));
+      this.#open.delete(jobId);
+      const judged = typeof outcome === "string" ? null : readAnswer(outcome.answer, batch, side.seals);
+      const removing = this.#queue.remove(jobId);
+      if (judged !== null) {
+        removing.catch(side.report);
+        return judged;
+      }
+      // A job that a worker has locked stays: it only looks as if it had ended.
+      const isRemoved = (await removing) === 1;
+      if (outcome === "lost") side.once("the server lost jobs: they are added again");
+      else if (isRemoved) tries++;
+      if (typeof outcome !== "string")
+        side.once("a worker judged nothing, or an answer is refused: its seal or form is invalid");
+    }
+    side.once(`${TRIES} jobs of a batch failed, or had no valid answer: its entries are not judged`);
+    return { results: batch.entries.map(() => UNJUDGED) };
+  }
+
+  async #tick(waiting: number, active: number): Promise<void> {
+    this.#lonelySeconds = waiting > 0 && active === 0 ? this.#lonelySeconds + 1 : 0;
+    if (this.#lonelySeconds === PATIENCE) this.#side.note(NO_WORKER);
+    // A limit among BullMQ's options would be lost with the server's data.
+    await this.#queue.trimEvents(MAX_EVENTS);
+    await Promise.all([...this.#open].map(([id, settle]) => this.#look(id, settle)));
+  }
+
+  /** Looks whether a job ended without an event, or is lost. */
+  async #look(id: string, settle: (outcome: Outcome) => void): Promise<void> {
+    const state = await this.#queue.getJobState(id);
+    if (state === "unknown") settle("lost");
+    else if (state === "failed") settle("failed");
+    else if (state === "completed") settle({ answer: (await this.#queue.getJob(id))?.returnvalue });
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    this.#side.close();
+    for (const settle of this.#open.values()) settle("lost");
+    await Promise.allSettled([this.#queue.close(), this.#events.close()]);
+  }
+}
+
+const NO_WORKER =
+  "waiting for a worker: none takes these jobs. It needs the same policy, version of bootproof, secret, and prefix";
