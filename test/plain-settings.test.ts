@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
 import { toUtf8 } from "../src/bytes.js";
-import { type AuditSetting, auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/audit/setting.js";
+import { type AuditSetting, auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/run/setting.js";
 import { verifyEvidence } from "../src/bootproof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";

@@ -182,7 +182,7 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as 
 /** What the package exports from, and what runs in a thread and in a page. */
 const ENTRIES = [
   ...Object.values(PACKAGE.exports).flatMap((entry) => (typeof entry === "string" ? [] : sourceAt(entry.default))),
-  ...["src/audit/node-thread.ts", "src/page/browser.ts"],
+  ...["src/run/node-thread.ts", "src/page/browser.ts"],
 ];
 
 function sourceAt(built: string): string {
@@ -260,7 +260,6 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/door/rejection.ts OPERATIONS_WITHOUT_APP_PROOFS": "the interface of another SDK is compared with it",
   "src/cli/watch.ts watchExitCode": "which of 1, 2 and 3 wins is compared case by case",
-  "src/watch/store.ts isRefusal": "which lines of a log are refusals is counted",
   "src/page/page.ts pageWith": "makes a page with a given script, without a build",
   "src/page/page.ts verifierWith": "makes the page that verifies with a given script, without a build",
   "bin/schemas.ts SCHEMAS": "what the build writes, which no source imports: the shipped files are held against it",
@@ -270,7 +269,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/appraise/siblings.ts KEEPING": "each of its pins has a test",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
-  "src/audit/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",
+  "src/run/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",
   "src/client/operations.ts CAIP2_CHAINS": "each of them is sent",
   "src/client/operations.ts queryBody": "what is sent is read by it",
   "src/lab/sigstore.ts LAB_BUILD": "policies demand the build that the lab attests",
@@ -345,12 +344,12 @@ const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegE
     "Node in cli, bin, lab, disk, and the files for Node of six rooms",
     /^node:/,
     RegExp(
-      "^(?:bin|src/(?:cli|lab|disk))/|^src/(?:watch|audit|health|proxy|release|signed-policy)/node[^/]*$|" +
+      "^(?:bin|src/(?:cli|lab|disk))/|^src/(?:run|proxy|release|signed-policy)/node[^/]*$|" +
         "^src/(?:client/key-file|provenance/index)\\.ts$",
     ),
   ],
   ["classic-level, which has compiled code, only in the lab's store", /^classic-level/, /^src\/lab\/store\.ts$/],
-  ["what a queue takes in the queue's files", /^(?:bullmq|ioredis)$/, /^src\/audit\/node-/],
+  ["what a queue takes in the queue's files", /^(?:bullmq|ioredis)$/, /^src\/run\/node-/],
   ["@sigstore/verify only in the verifier of provenance", /^@sigstore\//, /^src\/provenance\/index\.ts$/],
   [
     "noble's curves only for cryptography",
@@ -411,8 +410,7 @@ it.each(NAMES)("names: %s", (_, of, names, owners) => {
 
 const notOfNode = [
   ["the core", core],
-  ["bootproof/watch", reachableFrom("src/watch/index.ts")],
-  ["bootproof/audit", reachableFrom("src/audit/index.ts")],
+  ["bootproof/run", reachableFrom("src/run/index.ts")],
 ] as const;
 it.each(notOfNode)("%s imports nothing of Node, not even a type", (_, files) => {
   expect(files.length).toBeGreaterThan(20);
@@ -422,7 +420,7 @@ it.each(notOfNode)("%s imports nothing of Node, not even a type", (_, files) => 
 
 it("rooms that phones load use no method that an older Hermes lacks", () => {
   const isForPhones = (file: string): boolean =>
-    !/^(?:bin|src\/(?:cli|lab|disk|watch|audit|health|proxy|image|page))\/|\/node[^/]*$|^src\/client\/node-/.test(file);
+    !/^(?:bin|src\/(?:cli|lab|disk|run|proxy|image|page))\/|\/node[^/]*$|^src\/client\/node-/.test(file);
   const lacking = /\.(?:at\(-\d|toSorted\(|toReversed\(|toSpliced\(|with\(\d)|structuredClone\(|Array\.fromAsync/;
   const files = [...sources.values()].map(({ file }) => file).filter(isForPhones);
   expect(files.length).toBeGreaterThan(150);
@@ -456,7 +454,7 @@ it("comments switch no limit of the lint step off but what types cannot say", ()
 });
 
 it("time and randomness are arguments everywhere but where a program starts", () => {
-  const starts = /^src\/(?:cli|lab|client|door\/door|adapters|disk|page\/browser\.ts|watch\/node|audit\/node)|^bin\//;
+  const starts = /^src\/(?:cli|lab|client|door\/door|adapters|disk|page\/browser\.ts|run\/node)|^bin\//;
   const inner = [...sources.values()].filter(({ file }) => !starts.test(file));
   expect(inner.flatMap(({ file, ambient }) => ambient.map((text) => `${file}: ${text}`))).toEqual([]);
 });
@@ -492,7 +490,7 @@ describe("packages", () => {
   });
 
   it.each([
-    ["a queue", /^(?:bullmq|ioredis)$/, "src/audit/node-redis.ts"],
+    ["a queue", /^(?:bullmq|ioredis)$/, "src/run/node-redis.ts"],
     ["provenance", /^@sigstore\//, "src/provenance/index.ts"],
   ])("of %s are loaded by one file, and only when it is called", (_, packages, owner) => {
     const imports = all.flatMap(({ file, imports: its }) => its.map((each) => ({ file, ...each })));

@@ -1,5 +1,5 @@
 /** Reads `--queue`, with its files and environment variables, and explains errors of the queue. */
-import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
+import type { QueueError, QueuePlaceOptions } from "../run/queue.js";
 import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -21,7 +21,7 @@ export async function queueUrlOf(
   io: Io,
 ): Promise<string | undefined> {
   const own = io.env[URL_NAME] ?? "";
-  const { parseQueueUrl, withCredentialsOf } = await import("../audit/node-queue-url.js");
+  const { parseQueueUrl, withCredentialsOf } = await import("../run/node-queue-url.js");
   if (typeof flag !== "string") {
     if (own === "")
       return args.fault(
@@ -47,7 +47,7 @@ export async function queueOptions(
   files: InputFiles,
   io: Io,
 ): Promise<QueuePlaceOptions> {
-  const { ownSecret, SHORT_SECRET } = await import("../audit/queue-options.js");
+  const { ownSecret, SHORT_SECRET } = await import("../run/queue-options.js");
   const secret = io.env[SECRET];
   if (secret !== undefined && ownSecret(secret) === null)
     throw new UsageError([`${SECRET}: ${SHORT_SECRET}. Set the same secret on both sides, or unset it`]);

@@ -184,7 +184,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     reportEnd(summary, flags, io);
     return watchExitCode(summary);
   } catch (error) {
-    throw problemOf(error, flags);
+    throw problemOf(error);
   } finally {
     await health?.close();
     await log?.close();
@@ -302,11 +302,10 @@ async function watching(options: WatchOptions, { flags, connection }: WatchReque
 }
 
 /** Errors of the log are recognised by name, since they come from another copy of the library. */
-function problemOf(error: unknown, { log }: Flags<"watch">): unknown {
+function problemOf(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== "RunFileError") return error;
   const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
-  const shown = file.endsWith(log ?? "") ? log! : file;
-  return new UsageError([{ message: error.message, file: shown, ...(advice !== null && { advice }) }]);
+  return new UsageError([{ message: error.message, file, ...(advice !== null && { advice }) }]);
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */

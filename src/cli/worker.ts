@@ -1,5 +1,5 @@
 /** `bootproof worker`: verifies entries for audits on other machines, through a queue. */
-import type { Health } from "../health/node.js";
+import type { Health } from "../run/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
@@ -46,7 +46,7 @@ export const addWorkerCommand = commandOf(
       files.throwFaults();
       reported = await startedHealth(health, { command: "worker" }, io);
       const options = await queueOptions(flags, files, io);
-      const { runWorker } = await import("../audit/queue.js");
+      const { runWorker } = await import("../run/queue.js");
       const { batches, entries } = await runWorker(url!, held, {
         ...options,
         ...(workers !== undefined && { workers }),

@@ -54,7 +54,13 @@ export function ownBatch(batch: Batch): Batch {
   return own;
 }
 
-function requireExpectations({ entries, expected }: { entries: readonly unknown[]; expected?: readonly unknown[] | undefined }): void {
+function requireExpectations({
+  entries,
+  expected,
+}: {
+  entries: readonly unknown[];
+  expected?: readonly unknown[] | undefined;
+}): void {
   if (expected !== undefined && expected.length !== entries.length)
     throw new TypeError("batch.expected: expected an expectation or null for each entry");
 }

@@ -140,10 +140,7 @@ export class RunLog {
         const bytes = await one.read();
         this.#pending.set(one.n, { ...one, read: () => Promise.resolve(bytes) });
       }
-      const before = this.#store?.size ?? 0;
       await reopen();
-      // A new file must have the newest results itself: the next poll of each name records them.
-      if ((this.#store?.size ?? 0) < before) this.#standings.clear();
     });
   }
 }

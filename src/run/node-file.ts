@@ -81,7 +81,10 @@ export async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
 }
 
 export class RunFile {
+  /** As the caller named it. */
   readonly path: string;
+  /** Where it is, behind all links. */
+  readonly #at: string;
   readonly #lock: Lock | null;
   readonly #options: RunFileOptions;
   readonly #signing: Signing | null;
@@ -98,14 +101,14 @@ export class RunFile {
    * with {@link RunFileError}, and changes nothing, if another process uses it, if it is not a regular file, if its
    * chain is broken, or if it ends before its checkpoint.
    */
-  static async open(given: string, options: RunFileOptions = {}): Promise<RunFile> {
-    const path = linked(given);
+  static async open(path: string, options: RunFileOptions = {}): Promise<RunFile> {
+    const at = linked(path);
     const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
-    const lock = await lockOf(path, options.onNote);
+    const lock = await lockOf(at, path, options.onNote);
     let handle: FileHandle | undefined;
     try {
-      handle = await opened(path);
-      const file = new RunFile(path, { handle, lock, options, signing });
+      handle = await opened(at, path);
+      const file = new RunFile(path, at, { handle, lock, options, signing });
       await file.#load();
       return file;
     } catch (error) {
@@ -117,6 +120,7 @@ export class RunFile {
 
   private constructor(
     path: string,
+    at: string,
     {
       handle,
       lock,
@@ -124,7 +128,7 @@ export class RunFile {
       signing,
     }: { handle: FileHandle; lock: Lock | null; options: RunFileOptions; signing: Signing | null },
   ) {
-    this.path = path;
+    [this.path, this.#at] = [path, at];
     [this.#handle, this.#lock, this.#options, this.#signing] = [handle, lock, options, signing];
   }
 
@@ -152,7 +156,7 @@ export class RunFile {
       throw new RunFileError("broken", chain.fault.file ?? this.path, chain.fault.message, ANEW);
     this.end = chain.end;
     await this.#try(this.#handle.truncate(this.#size));
-    await syncFolder(dirname(this.path));
+    await syncFolder(dirname(this.#at));
   }
 
   async *#bytes(): AsyncGenerator<Uint8Array> {
@@ -215,8 +219,8 @@ export class RunFile {
   /** Goes on in a new file if the name leads to no file any more: the old one was renamed. */
   reopen(): Promise<void> {
     return this.#inTurn(async () => {
-      if (await this.#try(isInPlace(this.#handle, this.path))) return;
-      const next = await opened(this.path);
+      if (await this.#try(isInPlace(this.#handle, this.#at))) return;
+      const next = await opened(this.#at, this.path);
       if ((await next.stat()).size > 0) {
         await next.close();
         throw new RunFileError("changed", this.path, "the file was replaced by one that is not empty", ANEW);
@@ -224,7 +228,7 @@ export class RunFile {
       await this.#handle.close();
       this.#handle = next;
       [this.#size, this.#last] = [0, new Uint8Array()];
-      await syncFolder(dirname(this.path));
+      await syncFolder(dirname(this.#at));
     });
   }
 
@@ -346,9 +350,9 @@ function linked(path: string): string {
 }
 
 /** Opens a regular file. A pipe without a reader must not hold this up. */
-async function opened(path: string): Promise<FileHandle> {
+async function opened(at: string, path: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK;
-  const handle = await open(path, flags, 0o600).catch((error: unknown) => {
+  const handle = await open(at, flags, 0o600).catch((error: unknown) => {
     throw problemOf(error, path);
   });
   if ((await handle.stat()).isFile()) return handle;
@@ -357,9 +361,9 @@ async function opened(path: string): Promise<FileHandle> {
 }
 
 /** Takes the lock. Null in a folder in which no file can be made: size and last line then show other writers. */
-async function lockOf(path: string, onWait: ((text: string) => void) | undefined): Promise<Lock | null> {
+async function lockOf(at: string, path: string, onWait: ((text: string) => void) | undefined): Promise<Lock | null> {
   try {
-    return await takeLock(`${path}.lock`, "file of results", onWait && { onWait });
+    return await takeLock(`${at}.lock`, "file of results", onWait && { onWait });
   } catch (error) {
     if (["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
     throw problemOf(error, path);

@@ -621,7 +621,7 @@ class Watch {
     const [boot] = report.claims?.bootProofs ?? [];
     // Only a report of verified evidence has claims.
     if (boot !== undefined) name.evidenceAt = new Date(boot.hardware.documentTime);
-    return resultOf(watched, bootProof, report, { policyDigest, settingDigest }).catch((error: unknown) => {
+    return watchResultOf(watched, bootProof, report, { policyDigest, settingDigest }).catch((error: unknown) => {
       if (error instanceof MalformedError) return { kind: "answer", message: error.message, retryAfterMs: null };
       throw error;
     });
@@ -629,7 +629,7 @@ class Watch {
 }
 
 /** Makes a result of a report. Rejects with {@link MalformedError} if the boot proof is too large. */
-async function resultOf(
+export async function watchResultOf(
   watched: Watched,
   bootProof: JsonValue,
   { verdict, stale, checks, claims, refusedFor }: Report,

@@ -4,7 +4,7 @@ import { packBundle, verifyEvidence } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type FormValues, listedFile, requested } from "../../src/page/verifier.js";
-import { auditorOf, judged } from "../audit/support.js";
+import { auditorOf, judged } from "../run/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { detailsOf } from "../support/provisioning.js";
 import { NOW, appProof, forge, judge, lab, optionsOf } from "./support.js";

@@ -1,6 +1,6 @@
 /** Evidence whose bytes are written in another way than is usual: it is read, or named, and never called a forgery. */
 import { describe, expect, it } from "vitest";
-import { readEntry } from "../../src/audit/entry.js";
+import { readEntry } from "../../src/run/entry.js";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { misspelt } from "../../src/decode/evidence-members.js";

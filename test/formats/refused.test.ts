@@ -1,8 +1,6 @@
 /** No format is good where the exit code is not 0: every format and every door, for every reason. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { NO_ENTRIES } from "../../src/audit/run.js";
-import { type AuditResult, resultLine, resultOf } from "../../src/audit/result.js";
 import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, requireVerified } from "../../src/index.js";
 import { type BundleFacts, bundleNotices } from "../../src/bundle/text.js";
 import { summaryText } from "../../src/cli/audit-text.js";
@@ -21,8 +19,10 @@ import { type Notice, warningsOf } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";
 import { renderFailures } from "../../src/report/text.js";
 import type { CAVEATS } from "../../src/report/unproven.js";
-import { findingOf, lineAfter, NO_LINE } from "../../src/watch/entry.js";
-import { isRefusal } from "../../src/watch/store.js";
+import { type RunLine, NO_LINE, NO_LINES, announcedAs, lineAfter } from "../../src/run/line.js";
+import { resultOf } from "../../src/run/result.js";
+import { Tally } from "../../src/run/summary.js";
+import { watchResultOf } from "../../src/run/watch.js";
 import { PASSED, UNTIMED, report, reportOf, reportWith } from "../report/reports.js";
 import { bootproof, fileOf, vector } from "../cli/support.js";
 import { AUTHENTIC, BAD, EVIDENCE, WARNED } from "./told.js";
@@ -116,16 +116,14 @@ const format = (name: ReportFormat, looksGood: Judging["looksGood"]): Judging =>
   looksGood,
 });
 
-const auditOf = async ({ report: judged }: VerifiedSource): Promise<AuditResult> => {
+const AT = "2026-03-04T05:06:07.000Z";
+const DIGESTS = { policyDigest: null, settingDigest: NO_LINE };
+const auditOf = ({ report: judged }: VerifiedSource): ReturnType<typeof resultOf> => {
   const { verdict, stale, checks } = judged;
-  const parts = { verdict, stale, checks, appraisal: null, report: async () => judged };
-  return { n: 1, ...(await resultOf(parts, [], "strict")) };
+  return resultOf({ verdict, stale, checks, appraisal: null, report: async () => judged }, [], "strict");
 };
-const watched = async ({ report: judged }: VerifiedSource) =>
-  lineAfter(
-    { entries: 0, head: NO_LINE },
-    await findingOf({ app: "signer" }, {}, { report: judged, settingDigest: NO_LINE }),
-  );
+const watched = async ({ report: judged }: VerifiedSource): Promise<RunLine> =>
+  lineAfter(NO_LINES, AT, await watchResultOf({ app: "signer" }, {}, judged, DIGESTS));
 const DOORS: Readonly<Record<Door, Judging>> = {
   text: text({}),
   "text, narrow": text({ width: 40 }),
@@ -160,21 +158,23 @@ const DOORS: Readonly<Record<Door, Judging>> = {
     looksGood: readText,
   },
   audit: {
-    written: async (source) => resultLine(await auditOf(source)),
+    written: async (source) => {
+      const place = { file: "proofs.ndjson", line: 1, entry: NO_LINE };
+      return entryJson(await lineAfter(NO_LINES, AT, { ...place, ...(await auditOf(source)), ...DIGESTS }));
+    },
     looksGood: (shown) => readJson(JSON.parse(shown) as Parsed),
   },
   "audit, summary": {
     written: async (source) => {
-      const result = await auditOf(source);
-      const verdicts = { ...NO_ENTRIES.verdicts, [result.verdict]: 1 };
-      const summary = { ...NO_ENTRIES, entries: 1, accepted: isAccepted(result) ? 1 : 0, verdicts };
-      const counts = { summary, added: summary, before: 0, included: 0, emptyLines: 0 };
-      return summaryText({ end: "done", ...counts, slowest: null, unmet: null } as never);
+      const tally = new Tally();
+      tally.add(await auditOf(source));
+      const counts = { reported: tally.summary(), total: tally.summary(), included: 0, emptyLines: 0, unjudged: [] };
+      return summaryText({ end: "done", ...counts, slowest: null, unmet: null });
     },
     looksGood: (shown) => /^1 entry: 1 (?:verified|authentic)$/m.test(shown),
   },
   watch: {
-    written: async (source) => entryText((await watched(source)).entry),
+    written: async (source) => entryText(await watched(source)),
     looksGood: (shown) => /#1 (?:VERIFIED|AUTHENTIC)/.test(shown),
   },
   "watch, as JSON": {
@@ -235,7 +235,7 @@ describe.each(Object.entries(REASONS))("a warning for %s", (name, row) => {
     expect(exitCodeOf(refused.report)).toBe(1);
     expect(await goodIn(refused)).toEqual([]);
     for (const demand of [requireVerified, requireAuthentic]) expect(() => demand(refused.report)).toThrow();
-    expect(isRefusal(await watched(sourceOf(refused)))).toBe(true);
+    expect(announcedAs((await watched(sourceOf(refused))).entry)).toBe("refusal");
     // A page begins each warning with a capital.
     const words = refusedFor![0]!.slice(1, 12);
     for (const door of NAMES.filter((one) => !/^(?:audit, summary|markdown)$/.test(one))) {

@@ -20,8 +20,9 @@ import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
 import { evidenceInPage, isPage } from "../../src/bundle/page.js";
 import { pageWith } from "../../src/page/page.js";
 import { plainOptions } from "../../src/plain-settings.js";
-import { findingOf, lineAfter } from "../../src/watch/entry.js";
-import { verifyLog } from "../../src/watch/index.js";
+import { verifyRun } from "../../src/run/index.js";
+import { lineAfter } from "../../src/run/line.js";
+import { watchResultOf } from "../../src/run/watch.js";
 import { imageOf, SECTIONS } from "../support/images.js";
 import { genuineDocuments, readVector, vectorFiles } from "../support/vectors.js";
 import { NOW, policy, policyJson, whole } from "./lab.js";
@@ -225,9 +226,9 @@ async function logOf(count: number): Promise<Uint8Array> {
   for (let n = 0; n < count; n++) {
     const isGood = n % 2 === 0;
     const json = isGood ? { ephemeralPublicKeyHex: "00", n } : "{}";
-    const by = { report: isGood ? report : rejected.report, settingDigest: "0".repeat(64) };
-    const finding = await findingOf({ app: "signer" }, json, by);
-    const line = await lineAfter(end, finding);
+    const digests = { policyDigest: null, settingDigest: "0".repeat(64) };
+    const result = await watchResultOf({ app: "signer" }, json, isGood ? report : rejected.report, digests);
+    const line = await lineAfter(end, NOW.toISOString(), result);
     lines.push(line.bytes, Uint8Array.of(10));
     end = { entries: n + 1, head: line.hash };
   }
@@ -244,8 +245,8 @@ function chainedAgain(log: Uint8Array): Uint8Array {
   const chained = lines.map((line, index) => {
     const json = objectOf(toUtf8(line)) as Record<string, unknown> | undefined;
     const [proof] = Array.isArray(json?.["bootProofs"]) ? (json["bootProofs"] as unknown[]) : [];
-    const evidenceDigest = sha256(typeof proof === "string" ? proof : (JSON.stringify(proof) ?? ""));
-    const text = json === undefined ? line : JSON.stringify({ ...json, n: index + 1, previous, evidenceDigest });
+    const entry = sha256(typeof proof === "string" ? proof : (JSON.stringify(proof) ?? ""));
+    const text = json === undefined ? line : JSON.stringify({ ...json, n: index + 1, previous, entry });
     previous = sha256(text);
     return text;
   });
@@ -268,7 +269,7 @@ export const log: Layer = {
     }
   },
   run: async (input) => {
-    const { intact, entries, head, fault } = await verifyLog(piecesOf(input) as never);
+    const { intact, entries, head, fault } = await verifyRun([{ name: null, stream: piecesOf(input) }]);
     must(intact === (fault === null), "intact, with a fault");
     if (fault !== null) {
       must(fault.message.length < 20_000, "a message as long as its input");

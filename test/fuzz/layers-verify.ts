@@ -2,9 +2,9 @@
 import { X509Certificate, verify } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Decoder } from "cbor-x";
-import { Auditor } from "../../src/audit/auditor.js";
-import { resultLine } from "../../src/audit/result.js";
-import { auditSetting } from "../../src/audit/setting.js";
+import { Auditor } from "../../src/run/auditor.js";
+import { NO_LINE, NO_LINES, lineText } from "../../src/run/line.js";
+import { auditSetting } from "../../src/run/setting.js";
 import { fromBase64, fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import type { JsonObject } from "../../src/decode/json.js";
@@ -413,12 +413,12 @@ export const audit: Layer = {
     toUtf8(toBase64(whole.document)),
   ],
   run: async (input) => {
-    const n = ++lines;
-    const result = await auditor.judge(n, input);
-    const line = resultLine(result);
+    const { documentTimes: _, ...result } = await auditor.judge(input);
+    const place = { file: "entries", line: ++lines, entry: NO_LINE, policyDigest: null, settingDigest: NO_LINE };
+    const line = lineText(NO_LINES, NOW.toISOString(), { ...place, ...result });
     mustBePrintable(line, "a result");
-    const json = JSON.parse(line) as { n: number; verdict: string; failed: string[] };
-    must(json.n === n && line.length < 20_000, "a result of another entry, or one as long as it");
+    const json = JSON.parse(line) as { line: number; verdict: string; failed: string[] };
+    must(json.line === lines && line.length < 20_000, "a result of another entry, or one as long as it");
     must((json.verdict === "rejected") === json.failed.length > 0, "a verdict that is not that of the checks");
     must(json.verdict !== "authentic", "authentic, under a policy");
     if (json.verdict !== "verified") return "refused";

@@ -46,7 +46,7 @@ async function audited(world: World, side: Side, more: readonly string[]): Promi
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
   rmSync(folder, { recursive: true });
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { verdict, failed, refusedFor } = JSON.parse(stdout) as Line;
+  const { verdict, failed, refusedFor } = JSON.parse(stdout.split("\n")[1]!) as Line;
   const unread = verdict === "malformed" ? [verdict] : [];
   return { accepted: code === 0, why: [...failed, ...unread, ...(refusedFor === undefined ? [] : ["warning"])] };
 }

@@ -179,7 +179,7 @@ const connection = ["--base-url", service.url, ...organization(true), "--api-key
 interface Entry {
   readonly event?: string;
   readonly verdict?: string;
-  readonly failed?: readonly { readonly id: string }[];
+  readonly failed?: readonly string[];
 }
 
 const watchWords = (world: World, side: Side, policy: string): string[] => {
@@ -198,7 +198,7 @@ const watch: Judge = async (world, side) => {
 };
 
 function idsOf({ failed }: Entry): string[] {
-  return [...new Set(failed!.map(({ id }) => id))];
+  return [...failed!];
 }
 
 function entriesIn(stdout: string): Entry[] {

@@ -56,8 +56,6 @@ type Judging = { [N in OptionName]: (typeof OPTIONS)[N][1] extends "neither" ? n
 const OF_PIN = not("an option of pin, which writes the policy that the rows are judged by");
 const OF_LOG = not("of log, which compares a log with itself and with its notes, and judges no evidence");
 const OF_FEED = not("of policy sign, check and publish, which judge a feed: test/cli/policy-signed.test.ts");
-const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
-
 const OF_TOKENS = not("of token, which judges tokens and no boot proofs: test/token and test/cli/token.test.ts");
 
 const OF_ADDRESSES = not(
@@ -68,7 +66,6 @@ export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
   address: "expected addresses",
-  adopt: OF_START,
   after: OF_LOG,
   "all-activities": OF_ADDRESSES,
   "allow-debug": LOOSENS,
@@ -125,6 +122,7 @@ export const CLI_OPTIONS = {
   "github-release": OF_PIN,
   tenant: OF_PIN,
   "user-id": OF_TOKENS,
+  whole: not("which entries the exit code counts: test/cli/audit.test.ts"),
   "verify-addresses": not("the column of addresses has it at the proxy, in each cell"),
   wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;

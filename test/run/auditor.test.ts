@@ -110,7 +110,11 @@ describe("app proofs without boot proofs", () => {
   it("are rejected with a reason without a boot proof of their key", async () => {
     const reason = expect.stringContaining("neither the entry nor the setting has a boot proof") as string;
     for (const value of [app, { appProofs: [app] }, whole.activity])
-      expect(await judged(await auditorOf(), value)).toMatchObject({ verdict: "rejected", failed: ["app.key"], reason });
+      expect(await judged(await auditorOf(), value)).toMatchObject({
+        verdict: "rejected",
+        failed: ["app.key"],
+        reason,
+      });
     const auditor = await auditorOf({ bootProofs: [JSON.stringify(other.bootProof)] });
     expect(await judged(auditor, app)).toMatchObject({ verdict: "rejected", failed: ["app.key"], reason });
   });

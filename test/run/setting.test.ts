@@ -115,9 +115,7 @@ describe("the digest of a setting", () => {
   };
   /** Each line of a file of results has its own. */
   const { now: _, ...kept } = others;
-  const changes = Object.entries(kept).flatMap(([name, values]) =>
-    values.map((value) => ({ ...own, [name]: value })),
-  );
+  const changes = Object.entries(kept).flatMap(([name, values]) => values.map((value) => ({ ...own, [name]: value })));
 
   it("is another for any member that differs", async () => {
     const digests = await Promise.all([own, ...changes].map(settingDigest));

@@ -15,7 +15,7 @@ import {
   webhookHandler,
 } from "../../src/client/index.js";
 import { joinInTurns } from "../../src/addresses/join.js";
-import { Auditor, auditSetting, resultLine } from "../../src/audit/index.js";
+import { Auditor, auditSetting } from "../../src/run/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
@@ -56,7 +56,7 @@ export const DOORS = {
     const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
     const { policy, now, provenanceVerifier: verifier } = sweptOptions(given);
     const auditor = await Auditor.of(auditSetting({ policy, now }), verifier);
-    resultLine(await auditor.judge(1, Buffer.from(evidence as string)));
+    JSON.stringify(await auditor.judge(Buffer.from(evidence as string)));
   },
   appProof: (input) => report(library.verifyEvidence({ bootProofs: [], appProofs: [text(input)] }, anyEnclave)),
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
