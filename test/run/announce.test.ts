@@ -202,7 +202,14 @@ it("a file that was renamed is gone on with in a new one: what waits, the chain,
     return app === "bad" ? bad(1) : bootProof;
   };
   const refusal = (): void => void (isDown && refuse());
-  const seen = await watched(reopening, { apps: ["bad", "good"], log, clock, refusal, intervalMs: 5 * MINUTE, until: 2 * HOUR });
+  const seen = await watched(reopening, {
+    apps: ["bad", "good"],
+    log,
+    clock,
+    refusal,
+    intervalMs: 5 * MINUTE,
+    until: 2 * HOUR,
+  });
   await close();
   const [before, after]: [Entry[], Entry[]] = [[], []];
   for (const entry of seen.entries) (Date.parse(entry.at) < Date.parse(at(30 * MINUTE)) ? before : after).push(entry);
