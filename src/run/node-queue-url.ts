@@ -42,13 +42,18 @@ export function parseQueueUrl(url: string): QueueAddress {
 
 function addressOf([, scheme = "", user = "", authority = "", path = ""]: RegExpExecArray): QueueAddress {
   const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
+  const hosts = hostsOf(kind, authority);
+  const { name = "", db = "0" } = matched(PLACES[kind], path).groups!;
+  const [, username, password] = matched(/^([^:]*):?(.*)$/s, user).map((part) => decodeURIComponent(part));
+  const place = { kind, isTls: scheme.startsWith("rediss"), hosts, name: decodeURIComponent(name), db: Number(db) };
+  return { ...place, username: username!, password: password!, shown: `${scheme}://${shownPlace(place)}` };
+}
+
+function hostsOf(kind: QueueAddress["kind"], authority: string): QueueAddress["hosts"] {
   if (kind === "socket" && authority !== "") throw new Error("a host");
   const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
   if (kind === "server" && hosts.length > 1) throw new Error("several hosts");
-  const { name = "", db = "0" } = matched(PLACES[kind], path).groups!;
-  const [, username = "", password = ""] = matched(/^([^:]*):?(.*)$/s, user).map((part) => decodeURIComponent(part));
-  const place = { kind, isTls: scheme.startsWith("rediss"), hosts, name: decodeURIComponent(name), db: Number(db) };
-  return { ...place, username, password, shown: `${scheme}://${shownPlace(place)}` };
+  return hosts;
 }
 
 function shownPlace({ kind, hosts, name, db }: Pick<QueueAddress, "kind" | "hosts" | "name" | "db">): string {
