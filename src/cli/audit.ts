@@ -85,7 +85,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
       if (args.has("queue") && args.has(name))
         args.fault(`--${name} is for the threads of this machine: not with --queue`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
-    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
+    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file"] as const)
       if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
     const options = optionsOf(args, flags, io);
     const health = healthOf(args, flags);

@@ -76,7 +76,6 @@ async function producer(
   const onNote = (text: string): void => void notes.push(text);
   const judge = await queueJudge(url, setting, {
     onNote,
-    judgeOf: () => Promise.reject(new Error("judged here")),
     ...options,
   });
   test.onTestFinished(() => judge.close());
@@ -227,7 +226,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const other = worker(test, redis.url, {
       secret: SECRET,
       ...given,
-      ...("secret" in given ? {} : given.setting ? {} : { secret: undefined }),
+      ...("secret" in given || "setting" in given ? {} : { secret: undefined }),
     } as RunWorkerOptions);
     const { judge, notes } = await producer(test, redis.url, { secret: SECRET });
     const results = resultsBy(judge, SOME);
@@ -235,6 +234,20 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     worker(test, redis.url, { secret: SECRET });
     test.expect(await results).toEqual(await resultsHere(SETTING, SOME));
     test.expect(await other.end()).toMatchObject({ batches: 0, entries: 0 });
+  });
+
+  it("is judged by the present of its own run, also if another run differs in that alone", async (test) => {
+    const redis = await server(test);
+    const presents: string[] = [];
+    const judgeOf = (setting: AuditSetting): Promise<Judge> => (presents.push(setting.now), localJudge(setting));
+    worker(test, redis.url, { judgeOf });
+    const days = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"];
+    for (const now of days) {
+      const setting = { ...SETTING, now };
+      const { judge } = await producer(test, redis.url, { setting });
+      test.expect(await resultsBy(judge, SOME)).toEqual(await resultsHere(setting, SOME));
+    }
+    test.expect(presents).toEqual(days);
   });
 
   it("leaves the entries of a job unjudged that failed three times, and ends those workers", async (test) => {
@@ -457,7 +470,7 @@ describe.skipIf(NO_REDIS)("between producer and worker", () => {
   });
 
   it("has seals that differ by direction, key and every part of a batch", () => {
-    const batch = { run: "00", batch: 1, setting: "s", now: "n", entries: [toUtf8("a"), toUtf8("b")] };
+    const batch = { run: "00", batch: 1, setting: "s", now: "n", told: "{}", entries: [toUtf8("a"), toUtf8("b")] };
     const others = [
       { run: "01" },
       { batch: 2 },
