@@ -271,7 +271,8 @@ it.skipIf(process.platform === "win32")(
     const kept = [textAt(note)];
     renameSync(path, `${path}.1`);
     watching.child.kill("SIGHUP");
-    // The new file has the newest result of each name, too.
+    await watching.until(() => existsSync(path));
+    await lab.restartEnclave(enclaveId);
     await watching.until(() => newsOf(path).length === 1);
     expect((await watching.end()).code).toBe(0);
     kept.push(textAt(note));
