@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { type Health, type HealthPoll, type HealthStatus, startHealth } from "../src/health/node.js";
+import { type Health, type HealthPoll, type HealthStatus, startHealth } from "../src/run/node.js";
 import { testFolder } from "./support/folder.js";
 import { type Rule, type Series, firing } from "./support/promql.js";
 import { ROOT } from "./tracked.mjs";
