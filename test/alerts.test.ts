@@ -38,7 +38,6 @@ const WELL: HealthStatus = {
   policyDigest: "91ab",
   policyExpiresAt: null,
   isFeedContradicted: false,
-  isLogWritable: true,
   undelivered: { count: 0, oldest: null },
 };
 
@@ -115,7 +114,7 @@ const HOURS: readonly (readonly [string, Partial<Hour>, readonly string[]])[] = 
     { watch: polled({}, { undelivered: { count: 2, oldest: new Date(0) } }) },
     ["Undelivered"],
   ],
-  ["the disk of the log is full", { watch: polled({}, { isLogWritable: false }) }, ["LogNotWritable", "NotReady"]],
+  ["the disk of the log is full, and each start ends", { watch: fromMinute(20, polled(), () => "down") }, ["TargetDown"]],
   [
     "a reload is refused",
     { watch: polled({}, { settingRefusedSince: new Date(0) }) },

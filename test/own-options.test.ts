@@ -390,7 +390,7 @@ const CALLS: readonly Call[] = [
   ["policyDigest", [setting]],
   ["settingDigest", [setting]],
   ["inputBytes", [[input]]],
-  ["isFinding", [lines[0]!.entry]],
+  ["isResult", [lines[0]!.entry]],
   ["renderEar", [report, { key: earKey }]],
   ["renderEar", [report]],
   ["renderVsa", [report, { bootProofs: [bootProof], appProofs, activity }, {}]],

@@ -106,15 +106,6 @@ describe.runIf(hasDisks)("a file on a full disk", () => {
     await file.close();
   });
 
-  it("is not begun there, and the error names the file", async () => {
-    const folder = mounted()!;
-    const path = join(folder, "boots.jsonl");
-    const free = fill(folder);
-    await expect(RunFile.open(path)).rejects.toMatchObject({ ...FULL, file: path });
-    expect(readdirSync(folder)).toEqual(["filler"]);
-    free();
-  });
-
   it("ends a watch with its refusal announced, which the next one has and announces again", async () => {
     const folder = mounted()!;
     const path = join(folder, "boots.jsonl");
