@@ -24,6 +24,8 @@ export class Announcer {
   readonly #options: AnnouncerOptions;
   /** The lines that this process could not deliver in its last round. */
   readonly #failed = new Set<number>();
+  /** Resolves when these are tried again. */
+  #round: Promise<void> | null = null;
   #isClosed = false;
   #wake: () => void = () => {};
 
@@ -43,26 +45,29 @@ export class Announcer {
 
   /** Runs until closed or aborted. Rejects if a line cannot be read, or the file takes no line `announced`. */
   async run(signal: Signal): Promise<void> {
-    const { log, what, sleep } = this.#options;
+    const { log, what } = this.#options;
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
       // The promise exists before the log is read, so that a line that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
-      const waiting = log.pending(what);
-      const next = waiting.find(({ n }) => !this.#failed.has(n));
+      const next = log.pending(what).find(({ n }) => !this.#failed.has(n));
       if (next !== undefined) {
         if (await this.deliver(await lineOf(next), signal, next.n)) await this.#options.announced(next.n);
-        else this.#failed.add(next.n);
-        continue;
-      }
-      if (isLast) return;
-      const round = new AbortController();
-      const again = sleep(ROUND_MS, round.signal).then(() => this.#failed.clear());
-      await Promise.race(waiting.length > 0 ? [woken, again] : [woken]);
-      round.abort();
-      again.catch(() => {});
+        else this.#fail(next.n, signal);
+      } else if (isLast) return;
+      else await Promise.race([woken, this.#round ?? woken]);
     }
+  }
+
+  /** Leaves a line to the next round. A line that arrives meanwhile must neither begin nor delay that round. */
+  #fail(n: number, signal: Signal): void {
+    this.#failed.add(n);
+    const begin = (): void => {
+      this.#failed.clear();
+      this.#round = null;
+    };
+    this.#round ??= this.#options.sleep(ROUND_MS, signal).then(begin, begin);
   }
 
   /** Delivers a line, with retries. Resolves to false if it was not delivered. `n`: null if no file has it. */

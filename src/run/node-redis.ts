@@ -53,6 +53,8 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
+const isDone = (): true => true;
+
 /**
  * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
  */
@@ -89,6 +91,7 @@ export async function joinQueue(
     side.close();
     throw error;
   }
+  side.watch();
   if (secret === undefined) side.note("without a secret, anyone who can write to this server can forge results");
   return side;
 }
@@ -116,11 +119,15 @@ export class QueueSide {
     // BullMQ duplicates clients and does not always close them, so the duplicates are kept in a list.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => this.#others[this.#others.push(duplicate(...args)) - 1]!;
-    client.on("close", () => {
+  }
+
+  /** Reports the beginning and the end of each outage from now on. */
+  watch(): void {
+    this.place.connection.on("close", () => {
       if (!this.isAway && !this.#isClosed) this.note("the connection is lost; trying again until the server is there");
       this.isAway = true;
     });
-    client.on("ready", () => {
+    this.place.connection.on("ready", () => {
       if (this.isAway) this.note("connected again");
       this.isAway = false;
     });
@@ -146,11 +153,8 @@ export class QueueSide {
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       const working = work();
-      const error: unknown = await working.then(
-        () => null,
-        (reason: unknown) => reason,
-      );
-      if (error === null || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
+      const error: unknown = await working.then(isDone, (reason: unknown) => reason);
+      if (error === true || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
         return this.usable(working);
       this.report(error);
       await new Promise((resolve) => setTimeout(resolve, 1000).unref());

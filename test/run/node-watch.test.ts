@@ -1,6 +1,6 @@
 /** The clock, the timer and the chance of this process. */
 import { expect, it } from "vitest";
-import { SYSTEM } from "../../src/watch/node.js";
+import { SYSTEM } from "../../src/run/node.js";
 
 it("are those of Node", async () => {
   const { signal } = new AbortController();

@@ -1,25 +1,24 @@
-/** Delivery of refusals to a command and to a URL. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+/** The targets of a watch: a command and a URL. */
+import { existsSync, readFileSync } from "node:fs";
 import { type RequestListener, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { postTo } from "../../src/watch/index.js";
-import { SYSTEM, runCommand } from "../../src/watch/node.js";
-import { linesOf } from "./support.js";
+import { toUtf8 } from "../../src/bytes.js";
+import { postTo } from "../../src/run/index.js";
+import { SYSTEM, runCommand } from "../../src/run/node.js";
+import { testFolder } from "../support/folder.js";
 
-const [line] = await linesOf(1);
-const text = Buffer.from(line!.bytes).toString("utf8");
-const folder = mkdtempSync(join(tmpdir(), "bootproof-handing-on-"));
+const text = '{"run":"bootproof-run/1","n":1}';
+const line = { bytes: toUtf8(text) };
+const folder = testFolder();
 const servers: Server[] = [];
 afterAll(() => {
   for (const server of servers) server.close();
-  rmSync(folder, { recursive: true });
 });
 const never = new AbortController().signal;
 const runs = (command: string, timeoutMs = 20_000, signal = never): Promise<void> =>
-  runCommand(command, { timeoutMs })(line!, signal);
+  runCommand(command, { timeoutMs })(line, signal);
 
 describe.skipIf(process.platform === "win32")("a command", () => {
   it("has the entry on its stdin, and is run by the shell", async () => {
@@ -31,7 +30,7 @@ describe.skipIf(process.platform === "win32")("a command", () => {
   it("has the environment, but for the key that stamps requests", async () => {
     const file = join(folder, "env");
     const env = { PATH: process.env["PATH"], BOOTPROOF_API_PRIVATE_KEY: "secret", WHERE: file };
-    await runCommand('env > "$WHERE"', { env })(line!, never);
+    await runCommand('env > "$WHERE"', { env })(line, never);
     expect(readFileSync(file, "utf8")).toContain("WHERE=");
     expect(readFileSync(file, "utf8")).not.toContain("secret");
   });
@@ -72,7 +71,7 @@ async function serving(listener: RequestListener): Promise<string> {
 }
 
 const posts = (url: string, timeoutMs = 20_000): Promise<void> =>
-  postTo(url, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep, timeoutMs })(line!, never);
+  postTo(url, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep, timeoutMs })(line, never);
 
 describe("a URL", () => {
   it("is posted the line of the log, byte for byte", async () => {

@@ -12,7 +12,7 @@ import {
   type HealthState,
   type HealthStatus,
   startHealth,
-} from "../../src/health/node.js";
+} from "../../src/run/node.js";
 import { TOOL } from "../../src/version.js";
 import { testFolder } from "../support/folder.js";
 
@@ -71,7 +71,6 @@ const WELL: HealthStatus = {
   policyDigest: "91ab",
   policyExpiresAt: null,
   isFeedContradicted: false,
-  isLogWritable: true,
   undelivered: { count: 0, oldest: null },
 };
 
@@ -106,7 +105,6 @@ async function metricsOf(health: Health): Promise<Readonly<Record<string, number
 describe("the state of a watch", () => {
   it.each<[string, Partial<HealthStatus>, boolean]>([
     ["a reload is refused", { settingRefusedSince: new Date(START) }, false],
-    ["the log is not writable", { isLogWritable: false }, false],
     ["something is undelivered", { undelivered: { count: 1, oldest: new Date(START) } }, true],
   ])("while %s, though all is seen", async (_, change, isReady) => {
     const health = await started({ subject: BOTH, metrics: ANY_PORT });
@@ -313,7 +311,7 @@ describe("the file", () => {
     await passUntil(2, () => read(file).goodAt !== null);
     const good = now().toISOString();
     expect(read(file)).toMatchObject({
-      health: "bootproof-health/2",
+      health: "bootproof-health/3",
       isReady: true,
       goodAt: good,
       aliveAt: good,
@@ -506,7 +504,6 @@ describe("the metrics", () => {
       'bootproof_watch_policy_info{policy_digest="91ab"}': 1,
       bootproof_watch_policy_expires_seconds: -100,
       bootproof_watch_policy_feed_refused: 1,
-      bootproof_watch_log_writable: 1,
       bootproof_watch_undelivered: 2,
       bootproof_watch_undelivered_age_seconds: 100,
       bootproof_watch_checkpoint_entries: 7,
