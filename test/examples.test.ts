@@ -44,7 +44,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   signers: 'import("../src/index.js").PolicySigners',
   signingKey: 'import("../src/signed-policy/index.js").PolicyKey',
   source: "() => Promise<string>",
-  setting: 'import("../src/audit/index.js").AuditSetting',
+  setting: 'import("../src/run/index.js").AuditSetting',
   text: "string",
   turnkey: `import("../src/adapters/index.js").ForeignClient & {
     getActivity(input: object): Promise<{ readonly activity: object }>;

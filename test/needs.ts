@@ -11,7 +11,7 @@ const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
   [/^test\/cli\/end-to-end[\w-]*\.test\.ts$/, "a build"],
   [/^test\/package\/support\.ts$/, "a build"],
   // What they run loads the built script of pages, or the built worker thread, by this package's name.
-  [/^test\/(?:cli\/(?:audit|built)|audit\/node-threads)\.test\.ts$/, "a build"],
+  [/^test\/(?:cli\/(?:audit|built)|run\/node-threads)\.test\.ts$/, "a build"],
   [/^test\/support\/redis\.ts$/, "redis-server"],
   [/^test\/runtimes\/runtimes\.ts$/, "other runtimes"],
 ];

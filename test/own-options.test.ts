@@ -4,21 +4,17 @@
  * second time, and while `Object.prototype` has every option that loosens. Each has rows here, or takes none of those.
  */
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { plainPolicy } from "../src/plain-settings.js";
 import * as adapters from "../src/adapters/index.js";
-import * as audit from "../src/audit/index.js";
-import * as auditNode from "../src/audit/node.js";
-import * as auditQueue from "../src/audit/queue.js";
 import { fromBase64, toHex, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as keyFile from "../src/client/key-file.js";
 import { type JsonObject, type JsonValue } from "../src/decode/json.js";
 import * as formats from "../src/formats/index.js";
-import * as healthNode from "../src/health/node.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
@@ -27,8 +23,9 @@ import { LAB_BUILD } from "../src/lab/sigstore.js";
 import * as page from "../src/page/index.js";
 import { pageWith } from "../src/page/page.js";
 import { sigstoreVerifier } from "../src/provenance/index.js";
-import * as watching from "../src/watch/index.js";
-import * as watchNode from "../src/watch/node.js";
+import * as run from "../src/run/index.js";
+import * as runNode from "../src/run/node.js";
+import * as runQueue from "../src/run/queue.js";
 import { customPayload } from "../src/lab/enclave.js";
 import { AT, NOW, forge, lab as forgeLab, inManifest, optionsOf } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
@@ -50,7 +47,7 @@ import {
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
 import { releaseOf } from "./support/releases.js";
 import * as tokens from "./token/support.js";
-import { linesOf } from "./watch/support.js";
+import { linesOf } from "./run/lines.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-own-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -147,9 +144,9 @@ const releaseOptions = {
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
 const earKey = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as formats.SigningJwk;
-const setting: audit.AuditSetting = audit.auditSetting({ policy, now: NOW, bootProofs: [JSON.stringify(bootProof)] });
+const setting: run.AuditSetting = run.auditSetting({ policy, now: NOW, bootProofs: [JSON.stringify(bootProof)] });
 const entries = [toUtf8(JSON.stringify({ bootProof })), toUtf8(JSON.stringify(debugged.bootProof)), toUtf8("{}")];
-const batch: audit.Batch = { index: 0, first: 1, entries: [...entries, ...entries] };
+const batch: run.Batch = { entries: [...entries, ...entries] };
 const input = join(folder, "entries.ndjson");
 writeFileSync(input, Buffer.concat(entries.flatMap((entry) => [entry, toUtf8("\n")])));
 const lines = (await linesOf(3)).map((line) => Object.freeze(line));
@@ -158,11 +155,10 @@ const logKeys = generateKeyPairSync("ed25519", {
   privateKeyEncoding: { type: "pkcs8", format: "pem" },
   publicKeyEncoding: { type: "spki", format: "pem" },
 });
-const logNote = await watching.signCheckpoint(
+const logNote = await run.signCheckpoint(
   { origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash },
   logKeys.privateKey,
 );
-const logCheckpoint = await watching.readCheckpoint(logNote, { key: logKeys.publicKey });
 const script = "1;";
 const pageOptions = page.plainOptions({ policy, now: NOW, at: AT });
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
@@ -225,7 +221,7 @@ const schema = {
   "~standard": { version: 1, vendor: "own", validate: (value: unknown) => ({ value: [value] }) },
 } as const;
 
-const watchOptions: watching.WatchOptions = {
+const watchOptions: run.WatchOptions = {
   policy: plainPolicy(policy),
   apps: ["signer"],
   newest: async () => {
@@ -253,8 +249,8 @@ async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-const auditor = await audit.Auditor.of(setting);
-const judge = Object.freeze(await audit.localJudge(setting));
+const auditor = await run.Auditor.of(setting);
+const judge = Object.freeze(await run.localJudge(setting));
 let logs = 0;
 
 /** A call of a function by its name, and what of its answer is compared. */
@@ -394,7 +390,7 @@ const CALLS: readonly Call[] = [
   ["policyDigest", [setting]],
   ["settingDigest", [setting]],
   ["inputBytes", [[input]]],
-  ["isFinding", [lines[0]!.entry]],
+  ["isResult", [lines[0]!.entry]],
   ["renderEar", [report, { key: earKey }]],
   ["renderEar", [report]],
   ["renderVsa", [report, { bootProofs: [bootProof], appProofs, activity }, {}]],
@@ -695,111 +691,111 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   renderPage: [door([pageContent], (one) => pageWith(script, one))],
   "Auditor.of": [
     door([setting], async (one) => {
-      const auditor = await audit.Auditor.of(one);
-      return [auditor.bootProofs, await auditor.judge(1, entries[0]!), await auditor.judge(2, entries[1]!)];
+      const auditor = await run.Auditor.of(one);
+      return [auditor.bootProofs, await auditor.judge(entries[0]!), await auditor.judge(entries[1]!)];
     }),
   ],
-  localJudge: [door([setting], async (one) => (await audit.localJudge(one)).judge(batch))],
+  localJudge: [door([setting], async (one) => (await run.localJudge(one)).judge(batch))],
   "localJudge().judge": [door([batch], (one) => judge.judge(one))],
-  judgeBatch: [door([batch], (one) => audit.judgeBatch(auditor, one))],
-  runAudit: [
-    door(
-      [{ summary: clone(audit.NO_ENTRIES) as audit.AuditSummary, failFast: false, onlyFailures: false }],
-      async (given) => {
-        const parts: string[] = [];
-        const run = Object.assign(given, {
-          judge,
-          source: batches(),
-          write: (part: { lines: string }) => void parts.push(part.lines),
-        });
-        return [await audit.runAudit(run), parts];
-      },
-    ),
-  ],
-  "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(1, bytes))],
-  inputBatches: [
-    door([[input], { digest: true, batchEntries: 2 }], (...all) => collected(auditNode.inputBatches(...all))),
-  ],
+  judgeBatch: [door([batch], (one) => run.judgeBatch(auditor, one))],
+  "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(bytes))],
+  inputBatches: [door([[input], { batchEntries: 2 }], (...all) => collected(runNode.inputBatches(...all)))],
   auditFiles: [
     door([{ inputs: [input], setting, batchEntries: 2 }], async (given) => {
       const parts: string[] = [];
       const out = (text: string): void => void parts.push(text);
-      const { end, summary } = await auditNode.auditFiles(Object.assign(given, { out, judge: audit.localJudge }));
-      return [end, summary, parts];
+      const { end, total } = await runNode.auditFiles(Object.assign(given, { out, judge: run.localJudge }));
+      return [end, total, parts];
     }),
   ],
   watch: [
     door([watchOptions], async (given) => {
-      const { refused, recorded } = await watching.watch(given);
+      const { refused, recorded } = await run.watch(given);
       return { refused, recorded };
     }),
   ],
   askService: [
     door([{ ephemeralKey: "00" }], (one) =>
-      sent((ofClient) => watching.askService(ofClient)(one, new AbortController().signal)),
+      sent((ofClient) => run.askService(ofClient)(one, new AbortController().signal)),
     ),
   ],
-  verifyLog: [
-    door([{ head: lines.at(-1)!.hash }], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
-    door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
+  verifyRun: [
+    door([{ head: lines.at(-1)!.hash }], (one) =>
+      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
+    ),
+    door([{}], (one) => run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one)),
     door([{ checkpoint: toUtf8(logNote), key: logKeys.publicKey }], (one) =>
-      watching.verifyLog(streamOf(toUtf8(logText), 50), one),
+      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
     ),
     door([{ after: { entries: 0, head: "0".repeat(64) }, maxGapMs: 1, now: AT }], (one) =>
-      watching.verifyLog(streamOf(toUtf8(logText), 50), one),
-    ),
-  ],
-  compareCheckpoints: [
-    door([{ origin: "bootproof-log/a", entries: 1, head: lines[0]!.hash, isVerified: true }], (one) =>
-      watching.compareCheckpoints(one, logCheckpoint, streamOf(toUtf8(logText), 50)),
+      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
     ),
   ],
   signCheckpoint: [
     door([{ origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash }], (given) =>
-      watching.signCheckpoint(given, logKeys.privateKey),
+      run.signCheckpoint(given, logKeys.privateKey),
     ),
   ],
   readCheckpoint: [
-    door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => watching.readCheckpoint(logNote, given)),
+    door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => run.readCheckpoint(logNote, given)),
   ],
   postTo: [
     door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
       const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
-      const post = watching.postTo("https://a.test", Object.assign(given, { fetch }));
+      const post = run.postTo("https://a.test", Object.assign(given, { fetch }));
       await Promise.resolve();
       await post(lines[0]!, new AbortController().signal);
       return "posted";
     }),
   ],
-  "memoryStore().append": [
-    door([lines[0]!], async (line) => {
-      const store = watching.memoryStore();
-      const appended = store.append(line);
-      await appended;
-      return [store.tail(), store.standing("app signer")];
-    }),
-  ],
   runCommand: [
     door([{ timeoutMs: 20_000, env: { WORD: "right", PATH: process.env["PATH"] } }], async (given) => {
-      const run = watchNode.runCommand('test "$WORD" = right', given);
+      const deliver = runNode.runCommand('test "$WORD" = right', given);
       await Promise.resolve();
-      await run(lines[0]!, new AbortController().signal);
+      await deliver(lines[0]!, new AbortController().signal);
       return "ran";
     }),
   ],
   startHealth: [
     door(
       [{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW, monotonic: () => 0 }],
-      async (given) => (await healthNode.startHealth(given as healthNode.HealthOptions)).state(),
+      async (given) => (await runNode.startHealth(given as runNode.HealthOptions)).state(),
     ),
   ],
   openLog: [
     door([{ onNote: () => {} }], async (given) => {
       const path = join(folder, `${logs++}.log`);
-      const log = await watchNode.openLog(path, given);
-      await log.append(lines[0]!);
-      await log.close();
-      return collected(watchNode.readLog(path)).then((pieces) => Buffer.concat(pieces).toString());
+      const { log, close } = await runNode.openLog(path, given);
+      await log.record(NOW, (await run.readLine(lines[0]!.bytes)).entry);
+      await close();
+      return readFileSync(path, "utf8");
+    }),
+  ],
+  "RunFile.open": [
+    door([{ onNote: () => {} }], async (given) => {
+      const path = join(folder, `${logs++}.log`);
+      const file = await runNode.RunFile.open(path, given);
+      await file.append(lines[0]!);
+      await file.close();
+      return readFileSync(path, "utf8");
+    }),
+  ],
+  "RunFile.append": [
+    door([lines[0]!], async (line) => {
+      const path = join(folder, `${logs++}.log`);
+      const file = await runNode.RunFile.open(path);
+      await file.append(line);
+      await file.close();
+      return [file.end, readFileSync(path, "utf8")];
+    }),
+  ],
+  "RunFile.appendLines": [
+    door([toUtf8(`${Buffer.from(lines[0]!.bytes).toString()}\n`)], async (bytes) => {
+      const path = join(folder, `${logs++}.log`);
+      const file = await runNode.RunFile.open(path);
+      await file.appendLines(bytes, { entries: 1, head: lines[0]!.hash });
+      await file.close();
+      return readFileSync(path, "utf8");
     }),
   ],
   bundleNotices: [
@@ -904,10 +900,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   ],
 };
 
-async function* batches(): AsyncGenerator<audit.Batch> {
-  yield batch;
-}
-
 const DOORS = new Map(Object.entries(PREPARED));
 for (const [name, given, told = (answer: unknown) => answer] of CALLS) {
   const call = (...all: readonly unknown[]): unknown =>
@@ -918,11 +910,16 @@ for (const [name, given, told = (answer: unknown) => answer] of CALLS) {
 
 /** These take text, numbers, streams, or objects of this package. What takes nothing, and errors, need no name. */
 const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
-  ...[/^Verified[A-Z]\w+(?:\.isVerified)?$/, /^ExpectedEntries(?:\.|$)/, /^memoryStore(?:\(\)\.(?!append$)|$)/],
+  ...[
+    /^Verified[A-Z]\w+(?:\.isVerified)?$/,
+    /^ExpectedEntries(?:\.|$)/,
+    /^RunFile(?:\.(?!open$|append)|$)/,
+    /^RunLog(?:\.|$)/,
+  ],
   ...[/^fetch(?:Activity|BootProof|LatestBootProof)$/, /^require(?:Authentic|Verified|LogKey)$/],
   ...[/^render(?:Github|Json|Junit|Markdown|Sarif|Verifier)$/, /^measure(?:Instance|Role)$/],
   ...[/^lab\.(?:application(?:\(\)\.setFault)?|restartEnclave|stopEnclave)$/],
-  // Tested with threads and a server: test/audit/node-threads.test.ts, test/audit/node-queue.test.ts.
+  // Tested with threads and a server: test/run/node-threads.test.ts, test/run/queue.test.ts.
   ...["threadJudge", "queueJudge", "runWorker"],
   "decodeAppProofPayload",
   "AppProofUses",
@@ -941,10 +938,8 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   "readApiKeyFile",
   "Auditor",
   "isAccepted",
-  "resultLine",
   "originOf",
-  "acknowledgeEntry",
-  "readLog",
+  "runStreams",
   "SoftwarePasskey",
   "writeLabFiles",
   "labDeployment",
@@ -978,10 +973,8 @@ class WrappedClient {
 
 /** By name. */
 function exportedFunctions(): ReadonlyMap<string, { readonly prototype: unknown }> {
-  const entries = [library, adapters, client, keyFile, page, audit, auditNode, auditQueue, watching, watchNode];
-  const all = [...entries, formats, healthNode, image, lab].flatMap(
-    (entry) => Object.entries(entry) as [string, unknown][],
-  );
+  const entries = [library, adapters, client, keyFile, page, run, runNode, runQueue];
+  const all = [...entries, formats, image, lab].flatMap((entry) => Object.entries(entry) as [string, unknown][]);
   return new Map(
     all.filter((pair): pair is [string, { readonly prototype: unknown }] => typeof pair[1] === "function"),
   );
@@ -999,7 +992,6 @@ function everything(): string[] {
     ["lab", Object.getPrototypeOf(theLab)],
     ["lab.application()", Object.getPrototypeOf(application)],
     ["localJudge()", judge],
-    ["memoryStore()", watching.memoryStore()],
     ["Stamper", stamper],
   ];
   const names = [...exported.map(([name]) => name), ...answered.flatMap(([name, value]) => methodsOf(name, value))];
@@ -1024,8 +1016,8 @@ function methodsOf(name: string, value: unknown): string[] {
 type OptionName = Exclude<
   | keyof (library.VerifyOptions & library.PackOptions & library.ParsePolicyOptions & library.TextOptions)
   | keyof (client.ClientOptions & client.SubmitOptions & client.VerificationOptions & client.VerifyAppProofsOptions)
-  | keyof (adapters.VerifiedOptions & client.AddressesOptions & audit.AuditOptions & auditNode.AuditFilesOptions)
-  | keyof (watching.WatchOptions & watching.VerifyLogOptions)
+  | keyof (adapters.VerifiedOptions & client.AddressesOptions & run.AuditOptions & runNode.AuditFilesOptions)
+  | keyof (run.WatchOptions & run.VerifyRunOptions)
   | ("readYaml" | "latestOf" | "appProofTypes" | "toleranceMs" | "headerPrefix" | "maxBodyBytes" | "anchors"),
   Platforms | "evidence" | "walletId" | "addresses" | "privateKeys" | "provenance"
 >;
@@ -1070,13 +1062,13 @@ const LOOSENING = {
   ...each(new Date("2020-01-01T00:00:00Z"), "now", "at"),
   ...each([], "trustAnchors", "bootProofs", "inputs"),
   ...each(true, "allowDebug", "bootProofsOnly", "color", "resendSubmits", "generateAppProofs", "isNowGiven"),
-  ...each(true, "onlyFailures", "failFast", "once", "allActivities"),
+  ...each(true, "onlyFailures", "failFast", "resume", "once", "allActivities"),
   ...each({}, "uses", "stamper", "door", "setting", "key", "activity", "anchors"),
   ...each(never, "readFile", "readYaml", "sleep", "random", "out", "judge", "onBootProofs", "onProgress", "newest"),
   ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onStatus", "onLine"),
-  ...each(never, "onSegment", "onEnd", "signUpEvidence"),
+  ...each(never, "onEnd", "onNote", "hashOf", "signUpEvidence"),
   ...each(1, "height", "timeoutMs", "maxResponseBytes", "batchEntries", "intervalMs", "outageRepeatMs"),
-  ...each(1, "heartbeatMs", "maxAgeMs", "maxGapMs"),
+  ...each(1, "aliveMs", "maxAgeMs", "maxGapMs"),
   ...each(1, "maxSilenceMs", "maxBodyBytes"),
   ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
   ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),
@@ -1126,7 +1118,7 @@ async function optionsOfCall({ given, through }: Door): Promise<[there: Steps[],
 
 /** Members that are data, not options; random and timed answers; `once`, without which watch would not end. */
 const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
-  ...{ isFinding: ["event"], verifiedCallFor: ["id"], watch: ["once"] },
+  ...{ isResult: ["event"], verifiedCallFor: ["id"], watch: ["once"] },
   ...{ LabSigstore: ["kind"], startHealth: ["monotonic"] },
 };
 const LEAVE_OUT = /(?<![\w-])([\w-]+): undefined: leave it out, or give a value/g;
@@ -1205,7 +1197,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
   auditFiles: "expected",
   watch: "acceptance apps ephemeralKeys maxAgeMs",
-  verifyLog: "checkpoint head key maxGapMs origin",
+  verifyRun: "checkpoint head key maxGapMs origin",
   readCheckpoint: "key origin",
   openLog: "checkpoint",
   verifyEvidence:

@@ -7,7 +7,7 @@ import { verifyEvidence } from "../src/bootproof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
-  type SettingPart,
+  type SettingParts,
   anchorFileNames,
   optionsBesidePolicy,
   parsePlainPolicy,
@@ -190,7 +190,7 @@ describe("the parts of a setting", () => {
     expect((await settingParts({ policy: null, maxAgeMs: 1 })).maxAgeMs).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  const partOf = async (part: SettingPart, setting: Partial<Setting>): Promise<string | undefined> =>
+  const partOf = async (part: keyof SettingParts, setting: Partial<Setting>): Promise<string | undefined> =>
     (await settingParts({ policy: null, ...setting }))[part];
 
   it("have bundles of any form by their content", async () => {
@@ -216,7 +216,9 @@ describe("the parts of a setting", () => {
     const before = await settingParts(settingOf({ a: "1", r: "2" }));
     const changedBy = async (files: Readonly<Record<string, string>>): Promise<string[]> => {
       const after = await settingParts(settingOf(files));
-      return Object.keys(after).filter((part) => after[part as SettingPart] !== before[part as SettingPart]);
+      return Object.keys(after).filter(
+        (part) => after[part as keyof SettingParts] !== before[part as keyof SettingParts],
+      );
     };
     expect(await changedBy({ a: "1", r: "3" })).toEqual(["trustedRoots"]);
     expect(await changedBy({ a: "3", r: "2" })).toEqual(["trustAnchors"]);

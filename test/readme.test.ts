@@ -81,7 +81,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/operations-built.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",
-  "const line = JSON.stringify({": "an outline: test/audit/expected.test.ts and test/cli/audit.test.ts run it",
+  "const line = JSON.stringify({": "an outline: test/run/expected.test.ts and test/cli/audit.test.ts run it",
   "bootproof proxy": "runs until it is ended: test/cli/end-to-end-proxy.test.ts runs it",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "git show main:policy.json": "of a repository: test/diff/text.test.ts makes what diff writes",

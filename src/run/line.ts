@@ -66,7 +66,7 @@ export interface EntryPlace {
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: object): watched is { readonly app: string } {
-  return (watched as { readonly app?: unknown }).app !== undefined;
+  return Object.hasOwn(watched, "app");
 }
 
 export function watchedName(watched: Watched): string {
@@ -317,9 +317,9 @@ function shapeOf(json: object): ObjectShape<RunEntry> {
   return UNKNOWN_EVENT as ObjectShape<RunEntry>;
 }
 
-/** Returns the only text of an entry. JSON.stringify leaves out members that are undefined. */
+/** Returns the only text of an entry, of its own members. JSON.stringify leaves out those that are undefined. */
 function textOf(entry: RunEntry): string {
-  const all = entry as unknown as Readonly<Record<string, unknown>>;
+  const all: Readonly<Record<string, unknown>> = Object.assign(Object.create(null), entry);
   const members = Object.keys(shapeOf(entry).members).map((name) => [name, all[name]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }

@@ -4,6 +4,8 @@ import { constants, createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { toUtf8 } from "../bytes.js";
+import { callable, options, typedOptions } from "../decode/options.js";
+import { type MembersOf, demand, flag, optional, text } from "../decode/shapes.js";
 import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { inTime, isInPlace, replaceWhole, syncFolder } from "../disk/whole.js";
@@ -62,6 +64,20 @@ export interface RunFileOptions {
   readonly checkpoint?: CheckpointOptions;
 }
 
+const CHECKPOINT: MembersOf<CheckpointOptions> = {
+  key: text,
+  origin: demand(text),
+  file: demand(text),
+  onCheckpoint: optional(callable),
+};
+const OPTIONS: MembersOf<RunFileOptions> = {
+  onLine: optional(callable),
+  onNote: optional(callable),
+  isNew: optional(flag),
+  after: demand(text),
+  checkpoint: demand(options(CHECKPOINT)),
+};
+
 const CHUNK = 1024 * 1024;
 const LINE_START = toUtf8(`{"run":"${RUN_FORMAT}","n":`);
 const ANEW = "Give another file; or restore this one";
@@ -101,7 +117,8 @@ export class RunFile {
    * with {@link RunFileError}, and changes nothing, if another process uses it, if it is not a regular file, if its
    * chain is broken, or if it ends before its checkpoint.
    */
-  static async open(path: string, options: RunFileOptions = {}): Promise<RunFile> {
+  static async open(path: string, given: RunFileOptions = {}): Promise<RunFile> {
+    const options = typedOptions("options", given, OPTIONS);
     const at = linked(path);
     const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
     const lock = await lockOf(at, path, options.onNote);

@@ -265,7 +265,7 @@ class Watch {
 
   constructor(given: WatchOptions) {
     const own = typedOptions("options", given, WATCH_OPTIONS);
-    this.#options = { ...DEFAULTS, ...own };
+    this.#options = Object.assign(Object.create(null), DEFAULTS, own) as Settings;
     const { log, now, onMessage: tell, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
     const { intervalMs, maxSilenceMs, policy, reload } = this.#options;
     const watched = watchedBy(this.#options);

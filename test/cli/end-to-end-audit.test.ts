@@ -88,7 +88,7 @@ describe("the built command audits", () => {
         isEnded = code !== null;
         const found = resultsIn(textAt(out));
         expect(found).toEqual(results.slice(0, isEnded ? ENTRIES : found.length));
-        if (isEnded) expect([code, stderr.slice(0, 14)]).toEqual([1, "3,000 entries:"]);
+        if (isEnded) expect([code, stderr]).toEqual([1, expect.stringMatching(/^3,000 entries:/m)]);
         else kills++;
         // As a kill in the middle of a write leaves it.
         if (!isEnded && existsSync(out) && textAt(out).endsWith("\n"))
@@ -138,7 +138,7 @@ describe("the built command audits", () => {
     "and ends with 2 where there is no space, and goes on when there is",
     async () => {
       const { out, args } = newFile();
-      const shell = `trap '' XFSZ; ulimit -f 60; exec "$0" "$@"`;
+      const shell = `trap '' XFSZ; ulimit -f 1000; exec "$0" "$@"`;
       const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
       expect([full.code, full.stdout]).toEqual([2, ""]);
       expect(full.stderr).toMatch(/out-\d+\.ndjson: the file would exceed the largest size /);

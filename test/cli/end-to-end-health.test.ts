@@ -174,23 +174,6 @@ describe.skipIf(NO_REDIS)("a worker and its audit", () => {
   });
 });
 
-describe.skipIf(NO_REDIS)("an audit whose jobs nobody judges", () => {
-  it("is not ready, though it is connected", async () => {
-    const redis = await redisServer();
-    const input = path("waiting.ndjson");
-    writeFileSync(input, "{}\n".repeat(50));
-    const audit = new Process(["audit", "--queue", redis.url, ...POLICY, input, "--metrics", "0"]);
-    const url = await urlOf(audit);
-    await audit.until(async () => (await metric(url, "bootproof_audit_queue_connected")) === 1);
-    expect([await statusOf(`${url}/readyz`), await statusOf(`${url}/healthz`)]).toEqual([503, 200]);
-    expect(await metric(url, "bootproof_audit_last_good_timestamp_seconds")).toBe(null);
-    const worker = new Process(["worker", "--queue", redis.url, ...POLICY]);
-    expect((await audit.ended).code).toBe(1);
-    await worker.end();
-    await redis.close();
-  });
-});
-
 describe("an address or a file that cannot be used", () => {
   const audit = (...args: string[]): Process["ended"] =>
     new Process(["audit", ...POLICY, path("policy.json"), ...args]).ended;
@@ -220,19 +203,11 @@ describe("an address or a file that cannot be used", () => {
   });
 
   it.each([
-    ["0", "127.0.0.1"],
-    [":0", "127.0.0.1"],
+    [":0", /^127\.0\.0\.1$/],
     ["localhost:0", /^(?:127\.0\.0\.1|\[::1\])$/],
-    ["0.0.0.0:0", "0.0.0.0"],
-    ["[::1]:0", "[::1]"],
+    ["0.0.0.0:0", /^0\.0\.0\.0$/],
   ])("--metrics %s listens at the host that it names, or on this machine only", async (text, host) => {
-    const watching = new Process([...WATCH, "--metrics", text]);
-    const url = await urlOf(watching).catch(() => null);
-    // A machine without IPv6.
-    if (text === "[::1]:0" && url === null) return;
-    const { hostname } = new URL(url!);
-    if (host instanceof RegExp) expect(hostname).toMatch(host);
-    else expect(hostname).toBe(host);
+    expect(new URL(await urlOf(new Process([...WATCH, "--metrics", text]))).hostname).toMatch(host);
   });
 
   it("is that of a package that is not installed: the command that installs it is named", async () => {

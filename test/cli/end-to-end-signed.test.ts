@@ -3,10 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import type { LogEntry } from "../../src/watch/index.js";
+import type { RunEntry } from "../../src/run/index.js";
 import { testFolder } from "../support/folder.js";
 import { TestFeed, payloadIn, sha256Hex } from "../support/signed-policies.js";
-import { isSign } from "../watch/support.js";
 import { Process, killAll, run } from "./process.js";
 import { bootproof, connectionTo } from "./support.js";
 
@@ -40,9 +39,11 @@ function published(seconds?: number): Published {
   return { feed, path, options: ["--policy", path, "--policy-signers", signers, "--policy-state", state], publish };
 }
 
-function entriesIn(path: string): LogEntry[] {
+function entriesIn(path: string): RunEntry[] {
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as LogEntry).filter((entry) => !isSign(entry));
+  return lines
+    .map((line) => JSON.parse(line) as RunEntry)
+    .filter((entry) => !/"event":"(?:started|alive|stopped)"/.test(JSON.stringify(entry)));
 }
 
 describe("the built watch under a signed policy", () => {

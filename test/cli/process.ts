@@ -18,6 +18,8 @@ export interface Start {
   readonly env?: Readonly<Record<string, string>>;
   readonly command?: string;
   readonly stdin?: "ignore" | "pipe";
+  /** The user and the group. */
+  readonly uid?: number;
 }
 
 const running = new Set<ChildProcess>();
@@ -33,10 +35,12 @@ export class Process {
   stdout = "";
   stderr = "";
 
-  constructor(args: readonly string[], { shell, node = [], env, command = COMMAND, stdin = "ignore" }: Start = {}) {
+  constructor(args: readonly string[], start: Start = {}) {
+    const { shell, node = [], env, command = COMMAND, stdin = "ignore", uid } = start;
+    const user = uid === undefined ? {} : { uid, gid: uid };
     const words = [process.execPath, ...node, command, ...args] as const;
     const [file, ...rest] = shell === undefined ? words : (["sh", "-c", shell, ...words] as const);
-    this.child = spawn(file, rest, { stdio: [stdin, "pipe", "pipe"], env: { ...process.env, ...env } });
+    this.child = spawn(file, rest, { stdio: [stdin, "pipe", "pipe"], env: { ...process.env, ...env }, ...user });
     running.add(this.child);
     this.child.stdin?.on("error", () => {});
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));

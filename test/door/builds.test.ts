@@ -9,7 +9,7 @@ import { plainPolicy } from "../../src/plain-settings.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { startProxy } from "../../src/proxy/node.js";
-import { type LogLine, type WatchOptions, isFinding, watch } from "../../src/watch/index.js";
+import { type RunLine, type WatchOptions, isResult, watch } from "../../src/run/index.js";
 import { AttestedService, BOOTED, lab, policyOf } from "../client/attested.js";
 import { rejectionOf } from "../client/support.js";
 
@@ -114,14 +114,14 @@ describe("a watch", () => {
     ["accepts a boot under provenance that meets the policy", good, 0],
     ["refuses it under other provenance", wrong, 1],
   ])("%s", async (_, bundle, refused) => {
-    const lines: LogLine[] = [];
-    const onEntry: WatchOptions["onEntry"] = (line) => void lines.push(line as LogLine);
+    const lines: RunLine[] = [];
+    const onEntry: WatchOptions["onEntry"] = (line) => void lines.push(line as RunLine);
     const given = { provenance: [bundle], provenanceVerifier, onEntry };
     const summary = await watch(options(given));
     expect(summary.refused.length).toBe(refused);
     const [line] = lines;
-    const failed = line !== undefined && isFinding(line.entry) ? line.entry.failed : null;
-    expect(failed?.map(({ id }) => id)).toEqual(refused === 0 ? [] : ["provenance.signer"]);
+    const failed = line !== undefined && isResult(line.entry) ? line.entry.failed : null;
+    expect(failed).toEqual(refused === 0 ? [] : ["provenance.signer"]);
   });
 });
 

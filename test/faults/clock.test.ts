@@ -1,18 +1,14 @@
 /** A clock that is set back or forward by hours, in the middle of whatever runs. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ClientError, ServiceError } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type WatchMessage, FetchError, localJudge, verifyRun, watch } from "../../src/run/index.js";
+import { type WatchMessage, FetchError, verifyRun, watch } from "../../src/run/index.js";
 import { type RunEntry, type RunLine, type WatchResult, isResult } from "../../src/run/line.js";
-import { queueJudge, runWorker } from "../../src/run/queue.js";
 import { AT, fakeFetch, rejectionOf, testClient } from "../client/support.js";
 import { streamOf, textOf } from "../run/lines.js";
-import { entriesOf, resultsBy, resultsHere, settingOf } from "../run/queue-support.js";
-import { NO_REDIS, redisServer } from "../support/redis.js";
 
 const HOUR = 3_600_000;
-afterEach(() => vi.useRealTimers());
 
 describe("the client", () => {
   it("stamps each submit with the present, and names the clock where that is refused", async () => {
@@ -93,36 +89,5 @@ describe("the watch", () => {
       [-300, true],
       [400, true],
     ]);
-  });
-});
-
-describe.skipIf(NO_REDIS)("audit and worker, by a queue", () => {
-  it("come to the same results, whatever the clock does meanwhile", async () => {
-    const redis = await redisServer();
-    vi.useFakeTimers({ toFake: ["Date"] });
-    const ended = new AbortController();
-    const [setting, entries, start] = [settingOf(), entriesOf(120), Date.now()];
-    const steps = [-5, 7, -30 * 24, 0];
-    let batches = 0;
-    const judgeOf = async (...args: Parameters<typeof localJudge>): ReturnType<typeof localJudge> => {
-      const judge = await localJudge(...args);
-      return {
-        ...judge,
-        judge: async (batch) => {
-          vi.setSystemTime(start + steps[batches++ % steps.length]! * HOUR);
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          return judge.judge(batch);
-        },
-      };
-    };
-    try {
-      const worker = runWorker(redis.url, setting, { workers: 1, signal: ended.signal, judgeOf });
-      const results = await resultsBy(await queueJudge(redis.url, setting), entries);
-      expect(results).toEqual(await resultsHere(setting, entries));
-      ended.abort();
-      expect((await worker).entries).toBe(entries.length);
-    } finally {
-      await redis.close();
-    }
   });
 });

@@ -5,12 +5,18 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, 
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { parsePolicy } from "../../src/index.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { readCheckpoint, watch } from "../../src/run/index.js";
 import { type RunLine, lineAfter } from "../../src/run/line.js";
 import { RunFile, SYSTEM, openLog } from "../../src/run/node.js";
 import { START, polled, textOf } from "../run/lines.js";
 import { testFolder } from "../support/folder.js";
 
+const lab = new Forge();
+const policy = parsePolicy(
+  JSON.stringify(labPolicy(forgeEvidence({ lab, at: START }).anchorPem, [labDeployment(lab)])),
+);
 const root = testFolder();
 const mounts: string[] = [];
 let count = 0;
@@ -106,22 +112,12 @@ describe.runIf(hasDisks)("a file on a full disk", () => {
     await file.close();
   });
 
-  it("is not begun there, and the error names the file", async () => {
-    const folder = mounted()!;
-    const path = join(folder, "boots.jsonl");
-    const free = fill(folder);
-    await expect(RunFile.open(path)).rejects.toMatchObject({ ...FULL, file: path });
-    expect(readdirSync(folder)).toEqual(["filler"]);
-    free();
-  });
-
   it("ends a watch with its refusal announced, which the next one has and announces again", async () => {
     const folder = mounted()!;
     const path = join(folder, "boots.jsonl");
     const announced: string[] = [];
     const watched = async (): Promise<unknown> => {
       const { log, close } = await openLog(path);
-      const policy = { name: "none", deployments: [], demands: {} } as never;
       return watch({
         ...{ ...SYSTEM, policy, log, once: true, apps: ["signer"] },
         newest: () => Promise.resolve({ text: "x".repeat(40_000) }),

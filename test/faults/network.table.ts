@@ -4,7 +4,7 @@
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { ClientErrorCode } from "../../src/client/index.js";
-import type { FailureKind } from "../../src/watch/index.js";
+import type { FailureKind } from "../../src/run/index.js";
 import { type Ways, answer, stampIn, trickle, writeForever } from "./servers.js";
 
 export interface NetworkFault {

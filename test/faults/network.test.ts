@@ -11,11 +11,10 @@ import { runAny } from "../../src/cli/commands.js";
 import { type Client, type ClientError, createClient } from "../../src/client/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { parsePolicy } from "../../src/index.js";
-import { type FetchError, type WatchMessage, askService, verifyLog, watch } from "../../src/watch/index.js";
-import { SYSTEM, openLog, readLog } from "../../src/watch/node.js";
+import { type FetchError, type WatchMessage, askService, isResult, verifyRun, watch } from "../../src/run/index.js";
+import { SYSTEM, openLog, runStreams } from "../../src/run/node.js";
 import { ORGANIZATION, apiKey, rejectionOf, testStamper } from "../client/support.js";
 import { freePort } from "../support/redis.js";
-import { isSign } from "../watch/support.js";
 import { NETWORK_FAULTS } from "./network.table.js";
 import { type FaultyServer, answer, faultyServer, listening, stampIn } from "./servers.js";
 
@@ -134,7 +133,7 @@ async function watched(
   good: Client,
 ): Promise<{ messages: WatchMessage[]; entries: number; waits: number[] }> {
   const path = join(folder, `log-${logs++}.jsonl`);
-  const log = await openLog(path);
+  const { log, close } = await openLog(path);
   const [ended, messages, waits]: [AbortController, WatchMessage[], number[]] = [new AbortController(), [], []];
   let entries = 0;
   try {
@@ -153,17 +152,17 @@ async function watched(
         messages.push(message);
         if (message.event === "recovered") ended.abort();
       },
-      onEntry: ({ entry }) => {
-        if (isSign(entry)) return;
+      onEntry: (line) => {
+        if (!("entry" in line && (isResult(line.entry) || line.entry.event.startsWith("outage")))) return;
         entries++;
         if (messages.length === 0) ended.abort();
       },
       signal: ended.signal,
     });
-    expect(await verifyLog(readLog(path))).toMatchObject({ fault: null, entries: recorded });
+    expect(await verifyRun(runStreams([path]))).toMatchObject({ fault: null, entries: recorded });
     return { messages, entries, waits };
   } finally {
-    await log.close();
+    await close();
   }
 }
 

@@ -8,16 +8,16 @@ import { ROOT, removeFolders, run, strangersFolder } from "./support.js";
 afterAll(removeFolders);
 
 const APPLICATION = `
-  import { auditFiles } from "bootproof/audit/node";
+  import { auditFiles } from "bootproof/run/node";
   const setting = { policy: null, now: "2026-07-01T00:00:00.000Z", at: "document", bootProofs: [] };
   const [input] = process.argv.slice(2);
-  const { summary } = await auditFiles({ inputs: [input], setting, out: "results.ndjson" });
-  console.log(summary.entries, summary.accepted);
+  const { total } = await auditFiles({ inputs: [input], setting, out: "results.ndjson" });
+  console.log(total.entries, total.accepted);
 `;
 const textOf = (name: string): string =>
   JSON.stringify(JSON.parse(readFileSync(join(ROOT, "test-vectors/boot-proofs", name), "utf8")));
 
-it("an application in which bootproof/audit/node is bundled audits with the threads beside it", async () => {
+it("an application in which bootproof/run/node is bundled audits with the threads beside it", async () => {
   const folder = strangersFolder();
   await build({
     stdin: { contents: APPLICATION, resolveDir: ROOT, sourcefile: "app.js" },
@@ -29,7 +29,7 @@ it("an application in which bootproof/audit/node is bundled audits with the thre
   });
   await build({
     entryPoints: {
-      "bootproof-thread": join(ROOT, "dist/audit/thread.js"),
+      "bootproof-thread": join(ROOT, "dist/run/thread.js"),
       "entry/worker": join(ROOT, "node_modules/tinypool/dist/entry/worker.js"),
     },
     bundle: true,

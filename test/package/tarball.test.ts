@@ -52,7 +52,7 @@ describe("the tarball", () => {
     // The script of pages and what runs in threads are made by the build, of all that verifies.
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
-    const thread = ["dist/audit/thread.js"];
+    const thread = ["dist/run/thread.js"];
     const texts = ["advice", "texts"].flatMap((name) => [`dist/src/report/${name}.js`, `dist/src/report/${name}.d.ts`]);
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
