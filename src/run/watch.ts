@@ -248,6 +248,7 @@ class Watch {
   readonly #silent: Watched[] = [];
   readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
   readonly #reloads: Reloads;
+  readonly #signed: SignedPolicy | null;
   readonly #stop = new AbortController();
   readonly #running = new Set<AbortController>();
   readonly #sleeping = new Set<AbortController>();
@@ -297,11 +298,11 @@ class Watch {
           };
     this.#announcers = { ...announcer("refusal", own.onRefusal), ...announcer("outage", own.onOutage) };
     const read = reload?.read ?? ((): Promise<WatchSetting> => Promise.resolve(own));
-    this.#reloads = new Reloads({ ...shared, strictness: own, read });
     this.#signed = SignedPolicy.is(policy) ? policy : null;
+    // A feed that is refused is reported at each refresh.
+    const reloading = { ...shared, ...(this.#signed && { repeatMs: 0 }) };
+    this.#reloads = new Reloads({ ...reloading, strictness: own, read });
   }
-
-  readonly #signed: SignedPolicy | null;
 
   async run(): Promise<WatchSummary> {
     const { now, signal } = this.#options;
