@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { type Health, type HealthPoll, type HealthStatus, startHealth } from "../src/health/node.js";
+import { type Health, type HealthPoll, type HealthStatus, startHealth } from "../src/run/node.js";
 import { testFolder } from "./support/folder.js";
 import { type Rule, type Series, firing } from "./support/promql.js";
 import { ROOT } from "./tracked.mjs";
@@ -38,7 +38,6 @@ const WELL: HealthStatus = {
   policyDigest: "91ab",
   policyExpiresAt: null,
   isFeedContradicted: false,
-  isLogWritable: true,
   undelivered: { count: 0, oldest: null },
 };
 
@@ -115,7 +114,11 @@ const HOURS: readonly (readonly [string, Partial<Hour>, readonly string[]])[] = 
     { watch: polled({}, { undelivered: { count: 2, oldest: new Date(0) } }) },
     ["Undelivered"],
   ],
-  ["the disk of the log is full", { watch: polled({}, { isLogWritable: false }) }, ["LogNotWritable", "NotReady"]],
+  [
+    "the disk of the log is full, and each start ends",
+    { watch: fromMinute(20, polled(), () => "down") },
+    ["TargetDown"],
+  ],
   [
     "a reload is refused",
     { watch: polled({}, { settingRefusedSince: new Date(0) }) },

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { OPTIONS } from "../src/cli/option-table.js";
-import { MEASURES } from "../src/health/measures.js";
+import { MEASURES } from "../src/run/measures.js";
 import { bootproof } from "./cli/support.js";
 import { ROOT } from "./tracked.mjs";
 

@@ -28,7 +28,6 @@ export async function queueUrlOf(
 }
 
 const URL_NAME = "BOOTPROOF_QUEUE_URL";
-const SECRET_NAME = "BOOTPROOF_QUEUE_SECRET";
 
 /** Reads the files, and returns the options for an audit or a worker. */
 export async function queueOptions(flags: QueueFlags, files: InputFiles, io: Io): Promise<QueuePlaceOptions> {
@@ -40,8 +39,8 @@ export async function queueOptions(flags: QueueFlags, files: InputFiles, io: Io)
     if (bytes !== undefined) read[name] = files.textOf(path!, bytes) ?? "";
   }
   files.throwFaults();
-  const { file: secret = io.env[SECRET_NAME], ...tls } = read;
-  const place = file === undefined ? SECRET_NAME : "--queue-secret-file";
+  const { file: secret = io.env["BOOTPROOF_QUEUE_SECRET"], ...tls } = read;
+  const place = file === undefined ? "BOOTPROOF_QUEUE_SECRET" : "--queue-secret-file";
   if (secret !== undefined && secretBytes(secret) === null) throw new UsageError([`${place}: ${SECRET_FORM}`]);
   return {
     ...(secret !== undefined && { secret }),
@@ -59,6 +58,6 @@ export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;
   if (code === "unreachable") return new UnreachableError([message]);
-  const places: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
-  return new UsageError([`${places[code] ?? ""}${message}`]);
+  const options: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
+  return new UsageError([`${options[code] ?? ""}${message}`]);
 }

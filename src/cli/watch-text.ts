@@ -92,7 +92,7 @@ function verdictText(result: Omit<WatchResult, "bootProofs">): string {
   const { verdict, details, refusedFor, deployments = [] } = result;
   const reasons = details.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = result.stale ? " only because of its age" : "";
-  const as = deployments.length === 0 ? "" : ` as ${deployments.map(quoted).join(", ")}`;
+  const as = deployments.length === 0 ? "" : ` as ${deployments.map((name) => quoted(name)).join(", ")}`;
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : as;
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;

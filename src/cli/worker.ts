@@ -9,20 +9,16 @@ import { workersOf } from "./option-values.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
 
 const EXAMPLES = `
-A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof. It
-serves one audit after another until it is ended: on Ctrl-C or SIGTERM it finishes its batches. Any number of workers
-may run, and each may be killed at any time.
+A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof, for
+one audit after another. On Ctrl-C or SIGTERM it finishes its batches. Any number of workers may run, and be killed.
 
-The queue is Redis or Valkey, through the packages bullmq and ioredis: npm install bullmq ioredis. Unless it is on this
-host, both sides need the same secret, in BOOTPROOF_QUEUE_SECRET or a file: without it, anyone who can write to that
-server can forge results. A URL with a password belongs into BOOTPROOF_QUEUE_URL: a worker then needs no --queue, and an
-audit needs it without a URL.
+The queue is Redis or Valkey, through the packages bullmq and ioredis. Unless it is on this host, both sides need the
+same secret: without it, anyone who can write to that server can forge results. A URL with a password belongs into
+BOOTPROOF_QUEUE_URL: a worker then needs no --queue, and an audit needs it without a URL.
 
 Examples:
-    $ openssl rand -hex 32 > queue.secret
     $ bootproof worker --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json
-    $ bootproof audit --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json \\
-        proofs.ndjson --out results.ndjson
+    $ bootproof audit --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json proofs.ndjson
 
 Exit codes: 0 ended normally, 1 the signed policy is not in force, 2 wrong usage, or this worker cannot verify any more,
 or the queue's server may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
@@ -40,7 +36,6 @@ export const addWorkerCommand = commandOf(
     const workers = workersOf(args, flags.workers);
     const health = healthOf(args, flags);
     args.throwFaults();
-    // The handler is set before any work, so that no signal is missed.
     const interruption = new Interruption();
     let reported: Health | null = null;
     try {

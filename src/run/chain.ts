@@ -213,7 +213,7 @@ export class Chain {
     });
     if (line === null) return null;
     const { n, previous, at } = line.entry;
-    if (this.end.entries === 0) this.#begin(line);
+    if (this.end.entries === 0) this.#begin(line.entry);
     if (n === 1 && this.end.entries > 0 && this.#isFirstOfFile) return this.fail("begun-anew", twoChains(this.end));
     if (n !== this.end.entries + 1 || previous !== this.end.head) return this.fail("chain", notNext(line, this.end));
     this.#isFirstOfFile = false;
@@ -225,11 +225,11 @@ export class Chain {
     return line;
   }
 
-  /** A first file may begin with a later line, unless the caller named the line before it. */
-  #begin({ entry: { n, previous } }: RunLine): void {
+  /** A first file may begin with a later line, but not behind the one that the caller named. */
+  #begin({ n, previous }: Pick<RunLine["entry"], "n" | "previous">): void {
     const { after } = this.#options;
-    if (after !== undefined && n > 1) this.#base = { entries: after.entries, head: after.head };
-    else if (n > 1) this.#base = { entries: n - 1, head: previous };
+    if (after !== undefined && n > after.entries) this.#base = { entries: after.entries, head: after.head };
+    else this.#base = n === 1 ? NO_LINES : { entries: n - 1, head: previous };
     this.end = this.#base;
     this.#notice(this.#base);
   }
@@ -259,6 +259,9 @@ export class Chain {
   finish(now?: Date): void {
     if (now !== undefined) this.#stepTo(now.toISOString());
     const { after, checkpoint, head } = this.#options;
+    // Files without a line, such as one that was just begun, end where the caller says.
+    if (after !== undefined && this.end.entries === 0 && this.fault === null)
+      this.#begin({ n: after.entries + 1, previous: after.head });
     const { entries, head: own } = this.end;
     for (const kept of [after, checkpoint]) if (kept) this.#compare(kept);
     if (head !== undefined && head !== own)
@@ -297,16 +300,10 @@ export class Chain {
   }
 
   verification(): RunVerification {
-    const { after, checkpoint = null, head, maxGapMs } = this.#options;
-    const [before, { entries }] = [this.#base.entries, this.end];
+    const { checkpoint = null } = this.#options;
+    const [before, { entries, head }] = [this.#base.entries, this.end];
     const isNone = entries === before;
-    const vouched = Math.max(checkpoint?.entries ?? 0, after?.entries ?? 0);
-    const isCovered = head !== undefined || (vouched > 0 && vouched >= entries);
-    const missing = [
-      ...(before > 0 && after === undefined ? [earlier(before, this.#base.head)] : []),
-      ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
-      ...(maxGapMs !== undefined && this.#lastSign === null ? [NO_SIGN] : []),
-    ];
+    const missing = this.#missing();
     return {
       format: "bootproof-run-verification/1",
       intact: this.fault === null,
@@ -317,20 +314,37 @@ export class Chain {
       lastEntry: entries,
       firstAt: isNone ? null : this.#first,
       lastAt: isNone ? null : this.#last,
-      head: this.end.head,
+      head,
       fault: this.fault,
       checkpoint,
-      open: [
-        ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
-        ...(isCovered
-          ? []
-          : [`${vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `}${CUT}`]),
-        WORD,
-      ],
+      open: this.#open(),
       lastSign: this.#lastSign,
       backwards: this.#backwards,
       gaps: this.#gaps,
     };
+  }
+
+  #missing(): string[] {
+    const { after, checkpoint, maxGapMs } = this.#options;
+    const { entries, head } = this.#base;
+    return [
+      ...(entries > 0 && after === undefined ? [earlier(entries, head)] : []),
+      ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
+      ...(maxGapMs !== undefined && this.#lastSign === null ? [NO_SIGN] : []),
+    ];
+  }
+
+  #open(): string[] {
+    const { after, checkpoint, head } = this.#options;
+    const before = this.#base.entries;
+    const vouched = Math.max(checkpoint?.entries ?? 0, after?.entries ?? 0);
+    const isCovered = head !== undefined || (vouched > 0 && vouched >= this.end.entries);
+    const behind = vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `;
+    return [
+      ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
+      ...(isCovered ? [] : [`${behind}${CUT}`]),
+      WORD,
+    ];
   }
 }
 

@@ -72,7 +72,8 @@ export class RunLog {
 
   /** Sets the file, once all its lines were added. Without a file, lines are kept in memory only. */
   begin(store: RunStore): this {
-    this.#store = store;
+    // A file without lines may go on with the chain of another one.
+    [this.#store, this.#end] = [store, store.end];
     return this;
   }
 

@@ -53,6 +53,8 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
+const isDone = (): true => true;
+
 /**
  * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
  */
@@ -78,7 +80,7 @@ export async function joinQueue(
   const policy = await policyDigest(held);
   const { bullmq, ioredis } = await loadPackages();
   const client = clientOf(ioredis, address, address.isTls ? (tls ?? {}) : undefined);
-  const side = new QueueSide(address, client, bullmq, policy, options);
+  const side = new QueueSide({ address, client, bullmq, policy }, options);
   try {
     await firstReady(client, address, startMs);
     await refuseEviction(side, address);
@@ -89,8 +91,17 @@ export async function joinQueue(
     side.close();
     throw error;
   }
+  side.watch();
   if (secret === undefined) side.note("without a secret, anyone who can write to this server can forge results");
   return side;
+}
+
+interface Joined {
+  readonly address: QueueAddress;
+  readonly client: Redis;
+  readonly bullmq: typeof BullMq;
+  /** The digest of the policy. */
+  readonly policy: string;
 }
 
 /** What producer and worker share: a queue at a server that was reached at least once. */
@@ -108,7 +119,7 @@ export class QueueSide {
   readonly #others: Redis[] = [];
   readonly #said = new Set<string>();
 
-  constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, policy: string, options: QueuePlaceOptions) {
+  constructor({ address, client, bullmq, policy }: Joined, options: QueuePlaceOptions) {
     [this.#address, this.bullmq, this.#options, this.seals] = [address, bullmq, options, new Seals(options.secret)];
     const secret = options.secret === undefined ? [] : [this.seals.of("queue", policy).slice(0, 16)];
     this.name = ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...secret].join("-");
@@ -116,11 +127,15 @@ export class QueueSide {
     // BullMQ duplicates clients and does not always close them, so the duplicates are kept in a list.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => this.#others[this.#others.push(duplicate(...args)) - 1]!;
-    client.on("close", () => {
+  }
+
+  /** Reports the beginning and the end of each outage from now on. */
+  watch(): void {
+    this.place.connection.on("close", () => {
       if (!this.isAway && !this.#isClosed) this.note("the connection is lost; trying again until the server is there");
       this.isAway = true;
     });
-    client.on("ready", () => {
+    this.place.connection.on("ready", () => {
       if (this.isAway) this.note("connected again");
       this.isAway = false;
     });
@@ -146,11 +161,8 @@ export class QueueSide {
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       const working = work();
-      const error: unknown = await working.then(
-        () => null,
-        (reason: unknown) => reason,
-      );
-      if (error === null || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
+      const error: unknown = await working.then(isDone, (reason: unknown) => reason);
+      if (error === true || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
         return this.usable(working);
       this.report(error);
       await new Promise((resolve) => setTimeout(resolve, 1000).unref());

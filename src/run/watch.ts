@@ -334,7 +334,7 @@ class Watch {
   }
 
   async #work(): Promise<void> {
-    const { once, reload, aliveMs, now } = this.#options;
+    const { once, reload } = this.#options;
     const { signal } = this.#stop;
     for (const { watched } of this.#names.values()) this.#silence?.seen(watched);
     const announcers = Object.values(this.#announcers);
@@ -347,16 +347,22 @@ class Watch {
     await Promise.all([...this.#names.values()].map((name) => this.#guarded(this.#follow(name))));
     this.#silence?.end();
     end?.();
-    if (this.#errors.length === 0) this.#outages.flush();
-    // A clock that was set back must not put the sign of life of a scheduled watch off.
-    const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
-    const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
-    if (once && isDue && this.#log.isKept && this.#errors.length === 0) await this.#guarded(this.#sign("alive", last));
+    if (this.#errors.length === 0) await this.#guarded(this.#signOnce());
     for (const announcer of announcers) announcer.close();
     if (once) await Promise.all(announcing);
     this.#stop.abort();
     const stopped = this.#hasSigns && this.#errors.length === 0 ? this.#sign("stopped", this.#signedAt) : null;
     await this.#briefly(Promise.all([...announcing, ...beside, stopped]));
+  }
+
+  /** Records what waits, and of a scheduled watch a sign of life, if it is due. */
+  async #signOnce(): Promise<void> {
+    const { once, aliveMs, now } = this.#options;
+    this.#outages.flush();
+    // A clock that was set back must not put it off.
+    const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
+    const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
+    if (once && isDue && this.#log.isKept) await this.#sign("alive", last);
   }
 
   async #run<T>(work: (signal: Signal) => Promise<T>, among = this.#running): Promise<T> {

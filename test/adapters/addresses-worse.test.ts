@@ -1,16 +1,16 @@
-/** What can only worsen the class of an address is looked for in the widest source, at each door. */
+/** What can only worsen the class of an address is looked for in the widest source. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verified, verifiedFetch } from "../../src/adapters/index.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { verifiedFetch } from "../../src/adapters/index.js";
 import { ADDRESS_ACTIVITY_TYPES } from "../../src/addresses/lists.js";
 import { otherMembers } from "../../src/decode/input.js";
 import { RejectedAddressesError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { type Json, TARGET_PUBLIC_KEY, account, completed, submit } from "../lab/support.js";
 import { bootproof, connectionTo, fileOf } from "../cli/support.js";
-import { type Honest, lyingLab, proxyFor, wire } from "../proxy/support.js";
+import { type Honest, lyingLab, wire } from "../proxy/support.js";
 
 /** Each door has its own lab: an answer costs as much as the organization has wallets. */
 async function open() {
@@ -19,9 +19,9 @@ async function open() {
   const { organizationId, policy } = lab;
   const client = createClient({ baseUrl: liar.url, organizationId, stamper });
   const at = { ...lab, baseUrl: liar.url };
-  return { lab, liar, stamper, organizationId, policy, client, at, policyPath: fileOf(lab.policyFile) };
+  return { lab, liar, organizationId, policy, client, at, policyPath: fileOf(lab.policyFile) };
 }
-let { lab, liar, stamper, organizationId, policy, client, at, policyPath } = await open();
+let { lab, liar, organizationId, policy, client, at, policyPath } = await open();
 const PROVEN = { generateAppProofs: true };
 const COMPRESSED = "ADDRESS_FORMAT_COMPRESSED";
 
@@ -79,27 +79,6 @@ const addresses: Door = async (_, address, asked = {}) => {
   return classes;
 };
 
-/** Shaped as the clients of SDKs. */
-class Sdk {
-  readonly config = { organizationId };
-  getWalletAccount = (input: Json): Promise<Json> => this.request("/public/v1/query/get_wallet_account", input);
-
-  async request(path: string, body: unknown): Promise<Json> {
-    const text = JSON.stringify(body);
-    const headers = { "X-Stamp": stampWithApiKey(lab.apiKey, text) };
-    return (await (await fetch(liar.url + path, { method: "POST", body: text, headers })).json()) as Json;
-  }
-}
-
-/** Clients keep their boot proofs. */
-const clients = new Map<string, Sdk>();
-const wrapped: Door = async (walletId, address, asked = {}) => {
-  const key = JSON.stringify(asked);
-  const own = clients.get(key) ?? verified(new Sdk(), { policy, verifyAddresses: true, ...asked });
-  clients.set(key, own);
-  return own.getWalletAccount({ organizationId, walletId, address }).then(() => ["derived"], refusals);
-};
-
 const fetches = new Map<string, typeof fetch>();
 const fetching: Door = async (walletId, address, asked = {}) => {
   const key = JSON.stringify(asked);
@@ -110,24 +89,6 @@ const fetching: Door = async (walletId, address, asked = {}) => {
   const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
   const url = `${liar.url}/public/v1/query/get_wallet_account`;
   return own(url, { method: "POST", body, headers }).then(() => ["derived"], refusals);
-};
-
-const proxies = new Map<string, ReturnType<typeof proxyFor>>();
-afterAll(async () => Promise.all([...proxies.values()].map(async (proxy) => (await proxy).close())));
-const proxied: Door = async (walletId, address, asked = {}) => {
-  const key = JSON.stringify(asked);
-  const evidence = createClient({ baseUrl: liar.url, organizationId: "none", stamper });
-  const proxy = proxies.get(key) ?? proxyFor(lab, { upstream: liar.url, evidence, verifyAddresses: true, ...asked });
-  proxies.set(key, proxy);
-  const body = JSON.stringify({ organizationId, walletId, address });
-  const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(lab.apiKey, body) };
-  const url = `${(await proxy).url}/public/v1/query/get_wallet_account`;
-  const response = await fetch(url, { method: "POST", body, headers });
-  if (response.ok) return ["derived"];
-  if (response.headers.get("x-bootproof-refused") !== "rejected") return ["unfetched"];
-  const { message, details } = (await response.json()) as Json;
-  const classes = ((details ?? []) as Json[]).map((row) => row["class"] as string);
-  return /unplaced: /.test(message) ? [...classes, "unplaced"] : classes;
 };
 
 const withoutAccount =
@@ -167,14 +128,12 @@ describe("a folder of evidence with a boot proof", () => {
 const DOORS: [string, Door, Awaited<ReturnType<typeof open>>][] = [
   ["the command", command, await open()],
   ["addresses() of a client", addresses, await open()],
-  ["a wrapped client", wrapped, await open()],
   ["a wrapped fetch", fetching, await open()],
-  ["the proxy", proxied, await open()],
 ];
 
 describe.each(DOORS)("%s", (name, ask, opened) => {
   beforeAll(() => {
-    ({ lab, liar, stamper, organizationId, policy, client, at, policyPath } = opened);
+    ({ lab, liar, organizationId, policy, client, at, policyPath } = opened);
   });
   let wallets = 0;
   /** A wallet whose account has another format of the same key, which was made without proofs. */

@@ -1,25 +1,17 @@
-/** Equal derivation proofs at each door: two calls for one account within a millisecond, and proofs shown again. */
-import { afterAll, describe, expect, it, vi } from "vitest";
-import { verified, verifiedFetch } from "../../src/adapters/index.js";
+/** Equal derivation proofs: two calls for one account within a millisecond, and proofs shown again. */
+import { describe, expect, it, vi } from "vitest";
+import { verifiedFetch } from "../../src/adapters/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { addressDerivationPayload } from "../../src/lab/enclave.js";
+import { addressDerivationPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
-import { plainPolicy } from "../../src/plain-settings.js";
-import { startProxy } from "../../src/proxy/node.js";
 import { AttestedService, policyOf } from "../client/attested.js";
 import { BASE_URL, ORGANIZATION, apiKey } from "../client/support.js";
-import { loopback } from "../support/loopback.js";
 
 const { walletId, derivationPath: path, address } = LAB_ADDRESS;
 const AUTH_PROXY = "https://auth.test";
 const ACCOUNT = { curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path };
 const accounts = [{ ...ACCOUNT, addressFormat: "ADDRESS_FORMAT_ETHEREUM" }];
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const close of closing) await close();
-});
-
 const derived = ({ now }: AttestedService): JsonObject =>
   addressDerivationPayload(now, { ...LAB_ADDRESS, organizationId: ORGANIZATION });
 
@@ -28,9 +20,9 @@ class EqualProofs extends AttestedService {
   /** Gives the answers that wait, in the order of their questions. Null: no answer waits. */
   held: (() => void)[] | null = null;
 
-  constructor() {
+  constructor(...decisions: JsonObject[]) {
     super({
-      payloads: (_, service) => [derived(service)],
+      payloads: (_, service) => [derived(service), ...decisions],
       activity: (activity) => {
         const name = activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" ? "createWallet" : "createWalletAccounts";
         const [intent] = Object.values(activity["intent"] as JsonObject);
@@ -57,7 +49,6 @@ class EqualProofs extends AttestedService {
 }
 
 type Ask = (name: string, body: JsonObject) => Promise<unknown>;
-type Door = (service: EqualProofs) => Promise<Ask>;
 
 const POST = { method: "POST", headers: { "Content-Type": "application/json" } };
 const stamped = (text: string): RequestInit => ({
@@ -66,18 +57,7 @@ const stamped = (text: string): RequestInit => ({
   body: text,
 });
 
-const throughSdk: Door = async (service) => {
-  class Sdk {
-    readonly config = { organizationId: ORGANIZATION };
-    async request(target: string, body: unknown): Promise<unknown> {
-      return (await service.send(BASE_URL + target, { ...POST, body: JSON.stringify(body) })).json();
-    }
-  }
-  const client = verified(new Sdk(), { policy: policyOf(), now: () => service.now });
-  return (name, body) => client.request(`/public/v1/submit/${name}`, body);
-};
-
-const throughFetch: Door = async (service) => {
+const asking = async (service: EqualProofs): Promise<Ask> => {
   const wrapped = verifiedFetch({
     policy: policyOf(),
     baseUrl: BASE_URL,
@@ -92,34 +72,6 @@ const throughFetch: Door = async (service) => {
     if (name !== "signup_v2") return wrapped(`${BASE_URL}/public/v1/${group}/${name}`, stamped(text));
     const headers = { ...POST.headers, "X-Auth-Proxy-Config-ID": "c" };
     return wrapped(`${AUTH_PROXY}/v1/${name}`, { ...POST, headers, body: text });
-  };
-};
-
-const throughProxy: Door = async (service) => {
-  const upstream = await loopback(async (request, response, body) => {
-    const answer = await service.send(BASE_URL + request.url!, { ...POST, body });
-    response.writeHead(answer.status, POST.headers).end(await answer.text());
-  });
-  const proxy = await startProxy({
-    upstream: upstream.url,
-    policy: plainPolicy(policyOf()),
-    evidence: await service.client(),
-    port: 0,
-    allowUnproven: false,
-    acceptance: "standard",
-    provenance: [],
-    timeoutMs: 20_000,
-    now: () => service.now,
-    onNote: () => {},
-  });
-  closing.push(
-    () => proxy.close(),
-    () => upstream.close(),
-  );
-  return async (name, body) => {
-    const response = await fetch(`${proxy.url}/public/v1/submit/${name}`, stamped(JSON.stringify(body)));
-    if (!response.ok) throw new Error(await response.text());
-    return response;
   };
 };
 
@@ -162,9 +114,9 @@ const outcomeOf = async (call: Promise<unknown>): Promise<string> =>
   );
 
 /** All are open before the first is answered. Each has ended before the next is answered. */
-async function atOnce(door: Door, calls: readonly Call[]): Promise<string[]> {
+async function atOnce(calls: readonly Call[]): Promise<string[]> {
   const service = new EqualProofs();
-  const ask = await door(service);
+  const ask = await asking(service);
   const held = (service.held = [] as (() => void)[]);
   const open: Promise<string>[] = [];
   for (const call of calls) {
@@ -179,9 +131,9 @@ async function atOnce(door: Door, calls: readonly Call[]): Promise<string[]> {
   return outcomes;
 }
 
-async function inTurn(door: Door, calls: readonly Call[]): Promise<string[]> {
+async function inTurn(calls: readonly Call[]): Promise<string[]> {
   const service = new EqualProofs();
-  const ask = await door(service);
+  const ask = await asking(service);
   const outcomes: string[] = [];
   for (const call of calls) outcomes.push(await outcomeOf(call(ask, service)));
   return outcomes;
@@ -190,21 +142,28 @@ async function inTurn(door: Door, calls: readonly Call[]): Promise<string[]> {
 const REUSED = /one of its app proofs was used (?:for another activity )?before/;
 const refusedFor = (words: RegExp): string => expect.stringMatching(words) as string;
 
-describe.each<[string, Door]>([
-  ["a wrapped client", throughSdk],
-  ["a wrapped fetch", throughFetch],
-  ["the proxy", throughProxy],
-])("through %s, an equal proof", (_, door) => {
+describe("an equal proof", () => {
   it("of one account answers calls at once", async () => {
-    expect(await atOnce(door, [account, account])).toEqual(["verified", "verified"]);
+    expect(await atOnce([account, account])).toEqual(["verified", "verified"]);
   });
 
   it("of one account answers calls of a later version at once", async () => {
-    expect(await atOnce(door, [laterVersion, laterVersion])).toEqual(["verified", "verified"]);
+    expect(await atOnce([laterVersion, laterVersion])).toEqual(["verified", "verified"]);
+  });
+
+  it("does not answer a third call that began when the first had ended, nor two at once with an equal decision", async () => {
+    const service = new EqualProofs();
+    const ask = await asking(service);
+    await Promise.all([account(ask, service), account(ask, service)]);
+    await expect(account(ask, service)).rejects.toThrow(REUSED);
+    const deciding = new EqualProofs(policyOutcomePayload(service.now, ORGANIZATION));
+    const asked = await asking(deciding);
+    const both = [account(asked, deciding), account(asked, deciding)].map(outcomeOf);
+    expect((await Promise.all(both)).sort()).toEqual([refusedFor(REUSED), "verified"]);
   });
 
   it("does not answer calls one after the other", async () => {
-    expect(await inTurn(door, [account, account])).toEqual(["verified", refusedFor(REUSED)]);
+    expect(await inTurn([account, account])).toEqual(["verified", refusedFor(REUSED)]);
   });
 
   it.each<[string, Call]>([
@@ -212,7 +171,7 @@ describe.each<[string, Door]>([
     ["that make a wallet and name one", namedWallet],
     ["of another type", otherType],
   ])("never answers two calls at once %s", async (__, call) => {
-    expect(await atOnce(door, [call, call])).toEqual(["verified", refusedFor(REUSED)]);
+    expect(await atOnce([call, call])).toEqual(["verified", refusedFor(REUSED)]);
   });
 
   it.each<[string, Call]>([
@@ -221,7 +180,7 @@ describe.each<[string, Door]>([
     ["of two wallets", otherWallet],
     ["of two paths", otherPath],
   ])("does not answer calls at once %s", async (__, other) => {
-    expect(await atOnce(door, [account, other])).toEqual(["verified", refusedFor(REUSED)]);
+    expect(await atOnce([account, other])).toEqual(["verified", refusedFor(REUSED)]);
   });
 });
 
@@ -234,8 +193,8 @@ describe("an equal proof in a sign-up", () => {
     ["does not answer it after a call that makes a wallet", [wallet, signUp], REUSED],
     ["does not answer another sign-up", [signUp, signUp], ANSWERED],
   ])("%s", async (_, calls, words) => {
-    expect(await inTurn(throughFetch, calls)).toEqual(["verified", refusedFor(words)]);
-    expect(await atOnce(throughFetch, calls)).toEqual(["verified", refusedFor(words)]);
+    expect(await inTurn(calls)).toEqual(["verified", refusedFor(words)]);
+    expect(await atOnce(calls)).toEqual(["verified", refusedFor(words)]);
   });
 
   it("answers the later reading of its activity by id", async () => {
@@ -249,7 +208,7 @@ describe("an equal proof in a sign-up", () => {
       service.activities.push({ ...facts, intent, result, createdAt: time, updatedAt: time, appProofs });
       return ask("get_activity", { organizationId: ORGANIZATION, activityId: "made" });
     };
-    expect(await inTurn(throughFetch, [signUp, read])).toEqual(["verified", "verified"]);
-    expect(await inTurn(throughFetch, [read, signUp])).toEqual(["verified", refusedFor(REUSED)]);
+    expect(await inTurn([signUp, read])).toEqual(["verified", "verified"]);
+    expect(await inTurn([read, signUp])).toEqual(["verified", refusedFor(REUSED)]);
   });
 });

@@ -2,10 +2,10 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type VerifiedFetchOptions, reportOf, verifiedFetch } from "../../src/adapters/index.js";
-import { type ClientError, RejectedActivityError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { type Json, envelope, query, renameWallet } from "../lab/support.js";
+import { type Json, envelope, query } from "../lab/support.js";
 import { honestly, lyingLab, wire } from "../proxy/support.js";
 import { loopback } from "../support/loopback.js";
 
@@ -74,11 +74,6 @@ describe("a submit by a wrapped fetch", () => {
     expect(JSON.parse(text)).toEqual(json);
   });
 
-  it("is refused before it is sent without generateAppProofs", async () => {
-    expect(await notSent(wrapped()(liar.url + SUBMIT, stamped(body(false))))).toContain("generateAppProofs");
-    expect(liar.requests).toHaveLength(0);
-  });
-
   it("is sent without generateAppProofs where that is allowed, and marked", async () => {
     const response = await wrapped({ allowUnproven: true })(liar.url + SUBMIT, stamped(body(false)));
     expect([...response.headers]).toEqual(
@@ -92,45 +87,9 @@ describe("a submit by a wrapped fetch", () => {
     const proven = await rename(wrapped({ allowUnproven: true }));
     expect([proven.headers.get("x-bootproof"), reportOf(proven)?.verdict]).toEqual([null, "verified"]);
   });
-
-  it("says what weakens the verdict where strict acceptance refuses it", async () => {
-    const { message } = await refusalOf(rename(wrapped({ acceptance: "strict" })));
-    expect(message).toMatch(/^rejected: chain\.anchor \(update_wallet \S+\): .* Details: refused, though verified: /);
-  });
-
-  it("is a RejectedActivityError that begins with rejected: where its answer is a lie", async () => {
-    liar.lie = ({ json }) => {
-      const { activity } = json;
-      return wire(JSON.stringify({ activity: { ...activity, result: { updateWalletResult: { walletId: "evil" } } } }));
-    };
-    const error = await rejectionOf<RejectedActivityError>(rename());
-    expect(error).toBeInstanceOf(RejectedActivityError);
-    expect(error.message).toMatch(/^rejected: activity\.request, activity\.claims \(update_wallet /);
-    expect(error.operation).toBe("update_wallet");
-  });
 });
 
 describe("another answer to a wrapped fetch", () => {
-  it("of a query is passed on unverified, and marked so", async () => {
-    const response = await wrapped()(liar.url + GET_USER, stamped(USER));
-    expect([response.headers.get("x-bootproof-verified"), reportOf(response)?.verdict]).toEqual(["none", "unverified"]);
-    expect(await response.json()).toEqual((await query(lab, "get_user", { userId: lab.ids.userId })).body);
-  });
-
-  it("is the service's own error with its status, code, message and details", async () => {
-    const error = { code: 7, message: "no", details: [{ turnkeyErrorCode: "X" }] };
-    for (const status of [400, 403, 404, 429, 500, 503, 599]) {
-      liar.lie = () => wire(JSON.stringify({ ...error, activity: { result: {} } }), { status });
-      const response = await rename();
-      expect([response.status, response.ok, await response.json()]).toEqual([status, false, error]);
-      expect(reportOf(response)?.verdict).toBe("unverified");
-    }
-    liar.lie = honestly;
-    const answered = await wrapped()(liar.url + GET_USER, { ...stamped(USER), headers: headersOf(`${USER} `) });
-    expect(answered.status).toBe(401);
-    expect(await answered.json()).toMatchObject({ code: 16, message: expect.any(String) as string });
-  });
-
   it.each([301, 302, 303, 307, 308])("is refused and not followed where it is a redirect: %s", async (status) => {
     for (const location of [SUBMIT, lab.baseUrl + SUBMIT]) {
       liar.requests.length = 0;
@@ -223,25 +182,6 @@ describe("the evidence of a wrapped fetch", () => {
       given.push(...(await bootProofs()));
     }
     await expect(rename(wrapped({ evidence: [] }))).rejects.toThrow(/^rejected: /);
-  });
-
-  it("is fetched where an answer of get_activity has no app proofs", async () => {
-    const { id } = await renameWallet(lab, "renamed", { generateAppProofs: true });
-    liar.lie = ({ json }) => {
-      const activity = { ...json["activity"], appProofs: undefined } as Json;
-      return wire(JSON.stringify({ activity }));
-    };
-    const question = stamped(JSON.stringify({ organizationId, activityId: id as string }));
-    const response = await wrapped()(`${liar.url}/public/v1/query/get_activity`, question);
-    expect(reportOf(response)?.verdict).toBe("verified");
-    const given = wrapped({ evidence: await bootProofs() });
-    await expect(given(`${liar.url}/public/v1/query/get_activity`, question)).rejects.toThrow(/^rejected: /);
-  });
-
-  it("that cannot be fetched is said, with the advice not to submit again", async () => {
-    const error = await refusalOf(rename(wrapped({ evidence: await ownClient("http://127.0.0.1:1") })));
-    expect([error.code, error.effect]).toEqual(["evidence", "unknown"]);
-    expect(error.message).toContain("do not submit it again");
   });
 
   describe("where the wrapped fetch is the global one", () => {
@@ -573,8 +513,6 @@ describe("the request of a wrapped fetch", () => {
 
   it.each<[string, RequestInit]>([
     ["no stamp", { headers: { "Content-Type": "application/json" } }],
-    ["two stamps", { headers: { "X-Stamp": "a", "X-Stamp-WebAuthn": "b" } }],
-    ["another method", { method: "PUT" }],
     ["no body", { body: null }],
     ["a form", { body: new URLSearchParams({ a: "b" }) }],
     ["8 MiB and a byte", { body: " ".repeat(8 * 1024 * 1024 + 1) }],

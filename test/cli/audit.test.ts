@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
-import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { AuditSummary } from "../../src/run/index.js";
+import type { AuditEnd } from "../../src/run/node.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
-import { DEMAND, GENUINE, NOW as BUILT_AT, ROOT, changedBundle, evidence, policyFile } from "../support/provenance.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
 import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
@@ -23,11 +23,18 @@ const line = (path: string): string => JSON.stringify(JSON.parse(readFileSync(pa
 const [boots, apps] = [fleet.boots.map(line), fleet.apps.map(line)];
 const now = new Date(MANY_AT.getTime() + 3_600_000).toISOString();
 const audit = (...args: string[]): Promise<Answer> => bootproof(["audit", ...args], { now });
-const linesOf = ({ stdout }: Answer): Record<string, unknown>[] =>
-  stdout
+type Line = Readonly<Record<string, unknown>>;
+const parsed = (text: string): Line[] =>
+  text
     .split("\n")
     .slice(0, -1)
-    .map((text) => JSON.parse(text) as Record<string, unknown>);
+    .map((line) => JSON.parse(line) as Line);
+/** The lines that are results. */
+const linesOf = ({ stdout }: Answer): Line[] => parsed(stdout).filter(({ verdict }) => verdict !== undefined);
+/** `failed` or whatever of each result, behind its place. */
+const placesOf = (answer: Answer, member = "verdict"): string[] =>
+  linesOf(answer).map(({ file, line, [member]: value }) => `${String(file)}:${String(line)} ${String(value)}`);
+const OUT = "Give another --out: then everything is judged by this setting";
 const newPath = (name: string): string => join(mkdtempSync(join(tmpdir(), "bootproof-audit-")), name);
 
 describe("audit", () => {
@@ -36,7 +43,7 @@ describe("audit", () => {
     const policy = fileOf((await bootproof(["pin", "--boot-proof", vector(GENUINE_DETAILS)], present)).stdout);
     const line = fileOf(genuineDetails());
     const { code, stdout } = await bootproof(["audit", "--policy", policy, line, "--now", present.now], present);
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { verdict: "verified", failed: [] }]);
+    expect([code, parsed(stdout)[1]]).toMatchObject([0, { verdict: "verified", failed: [] }]);
   });
 
   it("judges each line, and says what came of all of them", async () => {
@@ -45,42 +52,35 @@ describe("audit", () => {
     const input = fileOf([boots[0], `${boots[1]!}\r`, both, strange, "{", "", apps[2]].join("\n"), "many.ndjson");
     const answer = await audit("--policy", policy, input);
     expect(answer.code).toBe(1);
-    expect(linesOf(answer).map(({ n, verdict }) => `${String(n)} ${String(verdict)}`)).toEqual([
-      "1 verified",
-      "2 verified",
-      "3 verified",
-      "4 rejected",
-      "5 malformed",
-      "7 rejected",
-    ]);
+    const verdicts = ["1 verified", "2 verified", "3 verified", "4 rejected", "5 malformed", "7 rejected"];
+    expect(placesOf(answer)).toEqual(verdicts.map((one) => `many.ndjson:${one}`));
+    expect(parsed(answer.stdout).flatMap(({ event }) => event ?? [])).toEqual(["started", "stopped"]);
     expect(answer.stderr).toMatch(
       /^6 entries: 3 verified, 2 rejected, 1 malformed\n1 empty line, which is not an entry\nFailed: [\w.-]+ \d+/,
     );
     expect(answer.stderr).toMatch(/\nDeployments: "[^"]+" 3\nDocuments: the oldest of \S+Z, the newest of \S+Z\n/);
-    expect(answer.stderr).toMatch(/\nSlowest: entry (\d) \(\S+many\.ndjson:\1\), [\d.]+ ms\n$/);
-    expect(answer.stdout).not.toMatch(/ms|slow|time/i);
+    expect(answer.stderr).toMatch(/\nSlowest: line \d of many\.ndjson, [\d.]+ ms\n$/);
+    expect(answer.stdout).not.toMatch(/[0-9.]+ ms|slow/i);
     const failures = await audit("--policy", policy, input, "--only-failures");
-    expect(linesOf(failures).map(({ n }) => n)).toEqual([4, 5, 7]);
+    expect(linesOf(failures).map(({ line }) => line)).toEqual([4, 5, 7]);
     const fast = await audit("--policy", policy, input, "--fail-fast");
     expect([fast.code, linesOf(fast).length]).toEqual([1, 4]);
     expect(fast.stderr).toMatch(/^4 entries, then stopped at the first entry not accepted: /);
-    const files = ["--fail-fast", "--out", newPath("results"), "--state", newPath("state")];
-    for (const says of [/^4 entries, then stopped/, /^0 entries added, then stopped/]) {
-      const { code, stderr } = await audit("--policy", policy, input, ...files);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(says)]);
-    }
+    const files = ["--fail-fast", "--out", newPath("results"), "--resume"];
+    for (const said of [/^4 entries, then stopped/, /^1 entry added, then stopped[^]*\nIn total 5 entries: 3 ver/])
+      expect(await audit("--policy", policy, input, ...files)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(said),
+      });
   });
 
   it("judges app proofs under the boot proofs of --boot-proof, and warns of those that are rejected", async () => {
     const input = fileOf(`${apps.join("\n")}\n`);
     const answer = await audit("--policy", policy, input, "--boot-proof", ...fleet.boots);
-    expect([answer.code, linesOf(answer).map(({ verdict }) => verdict)]).toEqual([
-      0,
-      ["verified", "verified", "verified"],
-    ]);
+    expect([answer.code, linesOf(answer).map(({ verdict }) => verdict)]).toEqual([0, apps.map(() => "verified")]);
     const other = await audit("--policy", policy, input, "--boot-proof", BOOT_1, fleet.boots[0]!);
-    expect(other.code).toBe(1);
-    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\)\. So is/);
+    const warned = /^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\)\. So is/;
+    expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(warned)]);
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
   });
 
@@ -91,14 +91,10 @@ describe("audit", () => {
       [["--no-policy", "--trust-anchor", fileOf(fleet.anchorPem, "audit-anchor.pem")], 0],
       [["--policy", policy, "--at", "2040-01-01T00:00:00Z"], 1],
       [["--policy", policy, "--at", "now", "--now", "2040-01-01T00:00:00Z"], 1],
-      [["--policy", policy, "--at", "document", "--workers", "1"], 0],
+      [["--policy", policy, "--at", "document"], 0],
     ] as const) {
-      const answer = await audit(...args, input);
-      const verified = await bootproof(
-        ["verify", ...args.filter((word) => word !== "--workers" && word !== "1"), "--boot-proof", fleet.boots[0]!],
-        { now },
-      );
-      expect([answer.code, verified.code]).toEqual([code, code]);
+      const verified = await bootproof(["verify", ...args, "--boot-proof", fleet.boots[0]!], { now });
+      expect([(await audit(...args, input, "--workers", "1")).code, verified.code]).toEqual([code, code]);
     }
     const genuine = fileOf([BOOT_1, BOOT_2].map(line).join("\n"));
     expect((await audit("--no-policy", genuine, "--now", NOW)).code).toBe(0);
@@ -113,19 +109,12 @@ describe("audit", () => {
     writeFileSync(join(folder, "a.json"), readFileSync(fleet.boots[0]!));
     writeFileSync(join(folder, "c"), "");
     const files = await audit("--policy", policy, folder);
-    expect(linesOf(files).map(({ n, file, verdict }) => [n, file, verdict])).toEqual([
-      [1, "a.json", "verified"],
-      [2, "b.json", "verified"],
-      [3, "c", "malformed"],
-    ]);
+    expect(placesOf(files)).toEqual(["a.json:1 verified", "b.json:1 verified", "c:1 malformed"]);
     const input = fileOf(boots[2]!, "one.ndjson");
     const both = await audit("--policy", policy, input, folder);
-    expect(linesOf(both).map(({ n, file }) => [n, file])).toEqual([
-      [1, `${input}:1`],
-      [2, `${folder}/a.json`],
-      [3, `${folder}/b.json`],
-      [4, `${folder}/c`],
-    ]);
+    expect(linesOf(both).map(({ file, line }) => [file, line])).toEqual(
+      [input, `${folder}/a.json`, `${folder}/b.json`, `${folder}/c`].map((name) => [name, 1]),
+    );
   });
 
   it("reads gzip, and names what is no lines, without writing a file", async () => {
@@ -139,10 +128,10 @@ describe("audit", () => {
       2,
       expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or truncated \(.+\)\nEntries before/),
     ]);
-    const [out, state] = [newPath("results"), newPath("state")];
+    const out = newPath("results");
     const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "it's pretty.json");
-    const refused = await audit("--policy", policy, pretty, "--out", out, "--state", state);
-    expect([refused.code, existsSync(out), existsSync(state)]).toEqual([2, false, false]);
+    const refused = await audit("--policy", policy, pretty, "--out", out, "--resume");
+    expect([refused.code, existsSync(out)]).toEqual([2, false]);
     expect(refused.stderr).toMatch(
       /pretty\.json: a JSON list over several lines: .*\nWrite each value as a line: jq -c/,
     );
@@ -177,15 +166,14 @@ describe("audit", () => {
 
   it("refuses a file of --expected with line and path, and writes nothing", async () => {
     const input = fileOf(boots.join("\n"));
-    const [out, state] = [newPath("results"), newPath("state")];
+    const out = newPath("results");
     const bad = fileOf('{"entry":"a","expected":{}}\n[]\n', "bad.ndjson");
-    const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out, "--state", state);
-    expect([answer.code, answer.stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
+    const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out);
+    expect([answer.code, answer.stdout, existsSync(out)]).toEqual([2, "", false]);
     expect(answer.stderr).toContain("bad.ndjson: line 1: entry: 1 hex digits, expected 64");
     expect(answer.stderr).toContain("bad.ndjson: line 2: expected an object");
-    const missing = await audit("--policy", policy, input, "--expected", newPath("none"));
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no such file")]);
     for (const [files, message] of [
+      [[input, "--expected", newPath("none")], "there is no such file"],
       [[input, "--expected", input], "is also an INPUT"],
       [[input, "--expected", bad, "--out", bad], "this command would also write to it"],
       [["-", "--expected", "-"], "only one file can be - (stdin)"],
@@ -195,65 +183,60 @@ describe("audit", () => {
     }
   });
 
-  it("writes to a file, and keeps its state in another", async () => {
+  it("writes to a file, and goes on behind it with --resume", async () => {
     const input = fileOf(boots.join("\n"));
-    const [out, state] = [newPath("results"), newPath("state")];
-    const first = await audit("--policy", policy, input, "--out", out, "--state", state);
+    const out = newPath("results");
+    const given = ["--policy", policy, input, "--out", out, "--resume"];
+    const first = await audit(...given);
     expect([first.code, first.stdout]).toEqual([0, ""]);
-    expect(readFileSync(out, "utf8")).toBe((await audit("--policy", policy, input)).stdout);
-    const again = await audit("--policy", policy, input, "--out", out, "--state", state);
+    const results = readFileSync(out, "utf8");
+    expect(results).toBe((await audit("--policy", policy, input)).stdout);
+    const again = await audit(...given);
     const [headline] = first.stderr.split("\n");
     expect([again.code, again.stderr]).toEqual([0, `0 entries added: nothing\nIn total ${headline!}\n`]);
-    const given = ["--policy", policy, input, "--out", out, "--state", state];
-    const results = readFileSync(out, "utf8");
     for (const content of [boots.toReversed().join("\n"), boots[0]!, "", null]) {
       if (content === null) rmSync(input);
       else writeFileSync(input, content);
-      const changed = await audit(...given);
-      expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining(`bootproof: ${input}: `)]);
+      const { code, stderr } = await audit(...given);
+      const shown = content === null ? input : out;
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`bootproof: ${shown}: `)]);
     }
     writeFileSync(input, [...boots, "{}"].join("\n"));
     const grown = await audit(...given);
     expect([grown.code, grown.stderr]).toEqual([
       1,
-      expect.stringMatching(/^1 entry added: 1 malformed\nSlowest: .*\nIn total 4 entries: 3 verified, 1 malformed\n$/),
+      expect.stringMatching(
+        /^1 entry added: 1 malformed\nSlowest: line 4 of .*\nIn total 4 entries: 3 verified, 1 malformed\n$/,
+      ),
     ]);
-    expect((await audit(...given)).code).toBe(0);
+    expect([(await audit(...given)).code, (await audit(...given, "--whole")).code]).toEqual([0, 1]);
     expect(readFileSync(out, "utf8").startsWith(results)).toBe(true);
-    expect(readFileSync(out, "utf8").trimEnd().split("\n")).toHaveLength(boots.length + 1);
-    const other = await audit(...given, "--at", "now");
-    expect([other.code, other.stderr]).toEqual([2, expect.stringMatching(/a run with other options: --at\. /)]);
-    const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
-    expect([unknown.code, unknown.stderr]).toEqual([
-      2,
-      expect.stringMatching(/the file is not empty, and its results are not in the state/),
-    ]);
+    expect(linesOf({ ...grown, stdout: readFileSync(out, "utf8") })).toHaveLength(boots.length + 1);
     writeFileSync(input, boots.join("\n"));
     expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);
     expect(readFileSync(out, "utf8")).toBe(results);
+    expect(await bootproof(["log", "verify", out])).toMatchObject({ code: 0 });
   });
 
-  it("counts a malformed bundle of an entry, or one beyond a bound, against that entry only", async () => {
-    const demanding = fileOf(policyFile(DEMAND), "demanding.json");
-    writeFileSync(join(dirname(demanding), "root.json"), ROOT);
-    const present = { now: BUILT_AT.toISOString() };
-    const many = changedBundle(({ verificationMaterial: { tlogEntries } }) =>
-      tlogEntries.push(...Array<(typeof tlogEntries)[0]>(8).fill(tlogEntries[0]!)),
-    );
-    const line = (...bundles: unknown[]): string =>
-      JSON.stringify({ bootProofs: [evidence.bootProof], provenance: bundles });
-    const [good, bad] = [JSON.parse(GENUINE), JSON.parse(many)] as const;
-    const lines = [line(good), line({ verificationMaterial: 1 }), line(7), line(bad), line(bad, good), line()];
-    const { code, stdout } = await bootproof(["audit", "--policy", demanding, fileOf(lines.join("\n"))], present);
-    const results = stdout
-      .trim()
-      .split("\n")
-      .map((text) => JSON.parse(text) as { verdict: string; failed?: unknown });
-    expect([code, results.map(({ verdict }) => verdict)]).toEqual([
-      1,
-      ["verified", "rejected", "rejected", "rejected", "verified", "rejected"],
-    ]);
-    for (const at of [1, 2, 3, 5]) expect(JSON.stringify(results[at]!.failed)).toContain("provenance.bundle");
+  it("never answers by the results of another policy or other options, and says what differs", async () => {
+    const [input, out] = [fileOf(boots.join("\n")), newPath("results")];
+    const other = fileOf(`${readFileSync(policy, "utf8")}\n`, "audit-other-policy.json");
+    expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);
+    const before = readFileSync(out, "utf8");
+    for (const [args, what] of [
+      [["--policy", other], "--policy"],
+      [["--policy", policy, "--at", "now", "--max-age", "1h"], "--at, --max-age"],
+      [["--policy", policy, "--boot-proof", fleet.boots[0]!, "--"], "--boot-proof"],
+      [["--policy", policy, "--only-failures"], "--only-failures"],
+    ] as const) {
+      const { code, stderr } = await audit("--out", out, "--resume", ...args, input);
+      const said = `its results are by another setting: ${what}. They would be kept as they are`;
+      expect([code, stderr]).toEqual([2, `bootproof: ${out}: ${said}\n${OUT}\n`]);
+      expect(readFileSync(out, "utf8")).toBe(before);
+    }
+    const log = fileOf(before.slice(0, before.indexOf("\n") + 1).replace('"watched":null', '"watched":[{"app":"a"}]'));
+    const { stderr } = await audit("--policy", policy, input, "--out", log, "--resume");
+    expect(stderr).toContain("it is the log of a watch");
   });
 
   it("counts only judged entries as good in its health", async () => {
@@ -267,10 +250,10 @@ describe("audit", () => {
   });
 
   it("counts a night with nothing to add as good in its health, and a failed one never", async () => {
-    const [out, state, file] = [newPath("out"), newPath("state"), newPath("health")];
+    const [out, file] = [newPath("out"), newPath("health")];
     const input = fileOf(`${boots[0]!}\n`);
     const night = async (): Promise<unknown> => {
-      const { code } = await audit("--policy", policy, input, "--out", out, "--state", state, "--health-file", file);
+      const { code } = await audit("--policy", policy, input, "--out", out, "--resume", "--health-file", file);
       return [code, existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as object) : null];
     };
     expect(await night()).toMatchObject([0, { entries: 1, goodAt: now }]);
@@ -281,59 +264,62 @@ describe("audit", () => {
     expect(await night()).toEqual([2, null]);
   });
 
-  it("goes on with the files of its policy elsewhere, and says from where on other content counts", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "bootproof-audit-files-"));
-    const [first, second] = [join(folder, "a"), join(folder, "b")];
-    const file = JSON.parse(readFileSync(policy, "utf8")) as object;
-    const write = (to: string, anchor: string, text: string): string => {
-      mkdirSync(to, { recursive: true });
-      writeFileSync(join(to, anchor), text);
-      writeFileSync(join(to, "policy.json"), JSON.stringify({ ...file, trustAnchors: [{ file: anchor }] }));
-      return join(to, "policy.json");
+  it("goes on with the files of its policy elsewhere, and not with other content", async () => {
+    const own = JSON.parse(readFileSync(policy, "utf8")) as object;
+    const write = (anchor: string): string => {
+      const path = newPath("policy.json");
+      writeFileSync(path, JSON.stringify({ ...own, trustAnchors: [{ file: "root.pem" }] }));
+      writeFileSync(join(path, "../root.pem"), anchor);
+      return path;
     };
-    const [input, out, state] = [fileOf(`${boots[0]!}\n`), newPath("out"), newPath("state")];
-    const add = (at: number): void => writeFileSync(input, `${boots[at]!}\n`, { flag: "a" });
-    const rest = [input, "--out", out, "--state", state];
-    expect((await audit("--policy", write(first, "root.pem", fleet.anchorPem), ...rest)).code).toBe(0);
-    add(1);
-    const same = await audit("--policy", write(second, "new.pem", fleet.anchorPem), ...rest);
-    expect([same.code, same.stderr]).toEqual([0, expect.stringMatching(/^1 entry added: 1 verified\n/)]);
-    const aws = certificatePem(AWS_NITRO_ROOT_G1.certificate.der);
-    add(2);
-    const other = await audit("--policy", write(first, "root.pem", aws), ...rest, "--log-format", "json");
-    const [note, summary] = other.stderr
-      .trim()
-      .split("\n")
-      .map((text) => JSON.parse(text) as { event: string; fields: Record<string, unknown> });
-    const text = `entries from 3 on are judged as of ${now}; changed since the entries before: the trust anchors`;
-    const fields = { text, first: 3, now, changed: ["the trust anchors"] };
-    expect([other.code, note]).toMatchObject([1, { event: "segment", fields }]);
-    expect(summary).toMatchObject({
-      event: "summary",
-      fields: { entries: 1, accepted: 0, included: 0, total: { entries: 3 } },
-    });
+    const rest = [fileOf(boots[0]), "--out", newPath("out"), "--resume"];
+    for (const path of [write(fleet.anchorPem), write(fleet.anchorPem)])
+      expect((await audit("--policy", path, ...rest)).code).toBe(0);
+    const aws = write(certificatePem(AWS_NITRO_ROOT_G1.certificate.der));
+    const { code, stderr } = await audit("--policy", aws, ...rest, "--log-format", "json");
+    expect([code, JSON.parse(stderr)]).toMatchObject([2, { event: "failed", fields: { exitCode: 2 } }]);
+    expect(stderr).toContain("by another setting: the trust anchors. ");
   });
 
   it.each<[string, readonly string[], readonly RegExp[]]>([
     ["nothing", [], [/INPUT is required/, /--policy FILE or --no-policy is required/]],
     [
       "much",
-      ["--no-policy", "--state", "s", "--workers", "x", "--at", "never", "--now", "soon", "--queue", "redis://x"],
-      [/INPUT is required/, /--state requires --out FILE/, /--workers x: /, /--at never/, /--now soon/, /with --queue/],
+      [
+        "--no-policy",
+        "--resume",
+        "--whole",
+        "--workers",
+        "x",
+        "--at",
+        "never",
+        "--now",
+        "soon",
+        "--queue",
+        "redis://x",
+      ],
+      [
+        /INPUT is required/,
+        /--resume requires --out FILE/,
+        /--whole requires --out FILE/,
+        /--workers x: /,
+        /--at never/,
+        /--now soon/,
+        /with --queue/,
+      ],
     ],
     ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number of threads from 1 to 1024/]],
     ["a time", ["--no-policy", "in", "--entry-timeout", "soon"], [/soon: expected a duration/]],
     [
       "a time of others",
       ["--no-policy", "in", "--queue", "redis://x", "--entry-timeout", "1s"],
-      [/with --queue, leave it out/],
+      [/--entry-timeout is for the threads of this machine: not with --queue/],
     ],
     ["policies", ["--no-policy", "--policy", "p", "in"], [/exclude each other/]],
     ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor requires --no-policy/]],
-    ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state name the same file/]],
     ["an input", ["--no-policy", "in", "--out", "in"], [/in: is also an INPUT: give another file/]],
     ["inputs twice", ["--no-policy", "in", "in", "-", "-"], [/INPUT in: repeated/, /only one file can be/]],
-    ["stdout", ["--no-policy", "in", "--out", "-", "--state", "s"], [/--state requires --out FILE/]],
+    ["stdout", ["--no-policy", "in", "--out", "-", "--resume"], [/--resume requires --out FILE/]],
     ["an empty name", ["--no-policy", ""], [/INPUT: empty: a shell variable may be unset/]],
     ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word after it/]],
   ])("tells every fault of a command line: %s", async (_, args, messages) => {
@@ -356,23 +342,18 @@ describe("audit", () => {
       [["--policy", policy, input, "--boot-proof", fileOf("[]")], /list is empty/],
       [["--policy", policy, input, "--out", join(tmpdir(), "no", "such")], /there is no such file or folder/],
       [["--policy", policy, input, "--out", tmpdir()], /a directory, not a file/],
-      [
-        ["--policy", policy, input, "--out", "/dev/full"],
-        /\/dev\/full: expected a regular file for results, got a device/,
-      ],
+      [["--policy", policy, input, "--out", "/dev/full"], /\/dev\/full: expected a regular file, got a device/],
     ] as const) {
-      const { code, stdout, stderr } = await audit(...args);
-      expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toMatch(message);
+      const answer = await audit(...args);
+      expect([answer.code, linesOf(answer)]).toEqual([2, []]);
+      expect(answer.stderr).toMatch(message);
     }
     expect(existsSync("no-such-file")).toBe(false);
   });
 
   it("says how far it is", () => {
     const at = (entries: number, accepted: number, bytes: number): Parameters<typeof progressText>[0] => ({
-      bytes,
-      summary: { ...NO_ENTRIES, entries, accepted },
-      added: NO_ENTRIES,
+      ...{ bytes, entries, accepted, newest: null },
     });
     const pace = { seconds: 10, total: 10_000 };
     expect(progressText(at(64, 64, 100), at(64, 64, 100), pace)).toBe("64 entries verified");
@@ -385,35 +366,36 @@ describe("audit", () => {
     expect(progressText(at(164, 164, 200), at(64, 64, 100), { seconds: 50, total: null })).toBe(
       "164 entries verified, 2 a second",
     );
-    const one = { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } };
-    expect(
-      summaryText({
-        end: "aborted",
-        before: 0,
-        included: 0,
-        emptyLines: 2,
-        slowest: { n: 3, milliseconds: 12.34, file: "in\u001b:3" },
-        unmet: null,
-        summary: one,
-        added: one,
-      }),
-    ).toBe(
+  });
+
+  it("says what came of it, whatever that was", () => {
+    const NONE = { verified: 0, authentic: 0, rejected: 0, malformed: 0, unjudged: 0 };
+    const counts = (entries: number, verdicts: object, more: Partial<AuditSummary> = {}): AuditSummary => ({
+      ...{ entries, accepted: 0, verdicts: { ...NONE, ...verdicts }, stale: 0, withoutExpected: 0 },
+      ...{ failures: {}, deployments: {}, oldest: null, newest: null },
+      ...more,
+    });
+    const one = counts(1, { rejected: 1 }, { stale: 1 });
+    const rest: Pick<AuditEnd, "included" | "slowest" | "unmet" | "unjudged"> = {
+      ...{ included: 0, slowest: null, unmet: null, unjudged: [] },
+    };
+    const slowest = { file: "in\u001b", line: 3, milliseconds: 12.34 };
+    expect(summaryText({ ...rest, end: "aborted", emptyLines: 2, slowest, reported: one, total: one })).toBe(
       "1 entry so far: 1 rejected (1 only because of their age)\n2 empty lines, which are not entries\n" +
-        "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
+        "Slowest: line 3 of in\\u{1b}, 12.3 ms\n",
     );
+    const reported = counts(4, { verified: 3, unjudged: 1 }, { accepted: 3 });
+    const total = counts(1001, { verified: 1000, rejected: 1 }, { accepted: 998, stale: 1 });
     const unmet = { count: 1, first: [{ line: 3, entry: "ab".repeat(32) }] };
+    const unjudged = [{ file: "in", line: 7 }];
     expect(
-      summaryText({
-        ...{ end: "done", before: 1000, included: 2, emptyLines: 1, slowest: null, unmet },
-        added: { ...NO_ENTRIES, entries: 3, accepted: 3, verdicts: { ...NO_ENTRIES.verdicts, verified: 3 } },
-        summary: { ...one, entries: 1001, accepted: 1000, verdicts: { ...one.verdicts, verified: 1000 } },
-      }),
+      summaryText({ end: "done", included: 2, emptyLines: 1, slowest: null, unmet, unjudged, reported, total }),
     ).toBe(
-      "3 entries added: 3 verified\n2 of them in an earlier run that ended before it reported them\n" +
-        "No entry was compared with 1 line of --expected: line 3 (abababababababab…). " +
-        "Entries that were verified before another --expected are not compared again\n" +
-        "In total 1,001 entries: 1,000 verified, 1 rejected (1 only because of their age)\n" +
-        "1 empty line, which is not an entry\n",
+      "4 entries added: 3 verified, 1 unjudged\n1 empty line, which is not an entry\n" +
+        "2 of them in an earlier run that ended before it reported them\n" +
+        "The input has no entry for 1 line of --expected: line 3 (abababababababab…)\nNOT JUDGED: in:7\n" +
+        "In total 1,001 entries: 1,000 verified, 1 rejected (1 only because of their age); " +
+        "2 REFUSED because of a warning, although verified or authentic\n",
     );
   });
 });

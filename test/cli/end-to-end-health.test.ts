@@ -1,6 +1,6 @@
 /**
- * What the command reports while it runs: its health in a file and over HTTP, its messages as JSON, and a lock that it
- * lost. Needs `npm run build`, and redis-server.
+ * What the command reports while it runs: its health in a file and over HTTP, and its messages as JSON. Needs
+ * `npm run build`, and redis-server.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { HealthState } from "../../src/health/node.js";
 import { startLab } from "../../src/lab/index.js";
+import type { HealthState } from "../../src/run/node.js";
 import { NO_REDIS, WITHOUT_REDIS, proxyTo, redisServer } from "../support/redis.js";
 import { Process, killAll } from "./process.js";
 import { type Answer, bootproof, connectionTo, words } from "./support.js";
@@ -20,7 +20,6 @@ const folder = mkdtempSync(join(tmpdir(), "bootproof-built-health-"));
 const path = (name: string): string => join(folder, name);
 const lab = await startLab();
 writeFileSync(path("policy.json"), JSON.stringify(lab.policyFile));
-const enclaveId = lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId;
 const POLICY = ["--policy", path("policy.json")];
 /** The way to the lab, which can be cut. */
 const network = await proxyTo(Number(new URL(lab.baseUrl).port));
@@ -66,20 +65,6 @@ describe("a watch", () => {
     await watching.until(() => stateIn(file).goodAt! > before.goodAt!);
     expect((await watching.end()).code).toBe(0);
     expect(existsSync(file)).toBe(true);
-  });
-
-  it("ends with 3 when another process has its lock", async () => {
-    const log = path("stopped.jsonl");
-    const watching = new Process([...WATCH, "--log", log]);
-    await watching.until(() => existsSync(log) && readFileSync(log, "utf8").includes('"verdict":'));
-    const before = readFileSync(log, "utf8");
-    // As another process leaves it that took the lock while this one was stopped.
-    const lock = readFileSync(`${log}.lock`, "utf8");
-    writeFileSync(`${log}.lock`, lock.replace(`"pid":${watching.child.pid!},`, `"pid":${process.pid},`));
-    await lab.restartEnclave(enclaveId);
-    const { code, stderr } = await watching.ended;
-    expect([code, stderr]).toEqual([3, expect.stringContaining(`${log}: the watch ended: process ${process.pid} of `)]);
-    expect(readFileSync(log, "utf8")).toBe(before);
   });
 });
 

@@ -1,6 +1,6 @@
 /** The command keeps watch over a lab: killed, interrupted, refused, out of space. Needs `npm run build`. */
 import { generateKeyPairSync } from "node:crypto";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,9 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
-import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
-import { SYSTEM } from "../../src/watch/node.js";
-import { isSign } from "../watch/support.js";
+import { SYSTEM } from "../../src/run/node.js";
 import { Process, killAll, pause } from "./process.js";
 import { type Answer, bootproof, connectionTo, words } from "./support.js";
 
@@ -29,23 +27,24 @@ afterAll(async () => {
 
 let count = 0;
 const newLog = (): string => join(folder, `watch-${count++}.jsonl`);
-/** All but signs of life. */
-const entriesOf = (path: string): FindingEntry[] =>
-  (existsSync(path) ? readFileSync(path, "utf8") : "")
+interface Line extends Readonly<Record<string, unknown>> {
+  readonly n: number;
+  readonly at: string;
+  readonly event?: string;
+  readonly verdict?: string;
+}
+const textAt = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
+const linesOf = (path: string): Line[] =>
+  textAt(path)
     .split("\n")
     .slice(0, -1)
-    .map((line) => JSON.parse(line) as FindingEntry)
-    .filter((entry) => !isSign(entry));
-const outagesIn = (path: string): string[] =>
-  readFileSync(path, "utf8")
-    .split("\n")
-    .filter((line) => line.includes('"event":"outage-'));
-/** Whether the newest outage counts as delivered. Its command may have written all, and not have ended. */
-const isOutageDelivered = (path: string): boolean => {
-  const mark = `${path}.outages-handed-on`;
-  const { n: upTo = 0 } = (existsSync(mark) ? JSON.parse(readFileSync(mark, "utf8")) : {}) as { readonly n?: number };
-  return upTo >= (JSON.parse(outagesIn(path).at(-1)!) as LogEntry).n;
-};
+    .map((line) => JSON.parse(line) as Line);
+const SIGNS = ["started", "alive", "stopped", "announced"];
+/** All but signs of life and what was announced. */
+const newsOf = (path: string): Line[] => linesOf(path).filter(({ event = "" }) => !SIGNS.includes(event));
+/** The numbers of the lines that the file says were announced. */
+const announcedIn = (path: string): unknown[] =>
+  linesOf(path).flatMap(({ event, of }) => (event === "announced" ? of : []));
 
 /** In this process. */
 const run = (...args: string[]): Promise<Answer> => bootproof(args, { now: new Date().toISOString() });
@@ -53,48 +52,48 @@ const run = (...args: string[]): Promise<Answer> => bootproof(args, { now: new D
 interface Hook {
   readonly url: string;
   readonly received: string[];
-  status: (count: number) => number;
+  status: number;
   readonly end: () => void;
 }
 
 /** Takes what is posted, and answers with the status that is set. */
-async function hook(): Promise<Hook> {
+async function hook(status: number): Promise<Hook> {
   const received: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
     request.on("end", () => {
       received.push(text);
-      response.writeHead(made.status(received.length)).end();
+      response.writeHead(made.status).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const made: Hook = { url, received, status: () => 500, end: () => void server.close() };
+  const made: Hook = { url, received, status, end: () => void server.close() };
   return made;
 }
 
 describe("watch", () => {
-  it("once has an entry for each application, and a log that is whole", async () => {
+  it("once has a line for each application, and a log that is whole", async () => {
     const path = newLog();
     const both = [...asked, "--app", "signer", "policy-engine"].toSpliced(1, 2);
     const first = await run(...both, "--once", "--log", path);
     expect([first.code, first.stderr]).toEqual([0, ""]);
     // Whichever was fetched first.
     expect(first.stdout).toMatch(
-      /^\S+Z #1 VERIFIED .*\n\S+Z #2 VERIFIED .*\n\S+Z #3 HEARTBEAT since \S+: signer 1 good, policy-engine 1 good\n$/,
+      /^\S+Z #1 VERIFIED .*\n\S+Z #2 VERIFIED .*\n\S+Z #3 ALIVE since \S+: signer 1 good, policy-engine 1 good\n$/,
     );
     expect(first.stdout).toMatch(/ signer as "signer lab\.2"\n/);
     expect(first.stdout).toMatch(/ policy-engine as "policy-engine lab\.2"\n/);
-    // Nothing is new, and no heartbeat is due.
+    // Nothing is new, and no sign of life is due.
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(await run("log", "verify", path)).toMatchObject({
       stderr: "",
-      stdout: expect.stringMatching(/^WHOLE: .*: 3 entries, .*\nHead: [0-9a-f]{64}\nNewest start or heartbeat .*\n/),
+      stdout: expect.stringMatching(/^WHOLE: .*: 3 lines, .*\nHead: [0-9a-f]{64}\nNewest start or sign of life: .*\n/),
     });
     // Each line is evidence, with its time.
     const [line] = readFileSync(path, "utf8").split("\n");
-    const { at } = JSON.parse(line!) as FindingEntry;
+    const { at } = JSON.parse(line!) as Line;
     const evidence = join(folder, "line.json");
     writeFileSync(evidence, line!);
     expect((await run("verify", "--boot-proof", evidence, "--policy", policy, "--now", at, "--quiet")).code).toBe(0);
@@ -103,13 +102,13 @@ describe("watch", () => {
   it("is of a key, and says that an application is not there", async () => {
     const key = lab.enclaves.at(-1)!.ephemeralKey;
     const keys = await run(...asked.toSpliced(1, 2), "--ephemeral-key", key, "--once", "--format", "json");
-    expect([keys.code, (JSON.parse(keys.stdout) as FindingEntry).ephemeralKey]).toEqual([0, key]);
+    expect([keys.code, (JSON.parse(keys.stdout) as Line)["ephemeralKey"]]).toEqual([0, key]);
     const missing = await run(...asked.toSpliced(2, 1, "nobody"), "--once");
     expect([missing.code, missing.stdout]).toEqual([3, ""]);
     expect(missing.stderr).toMatch(/^warning: \S+Z nobody: NOT WATCHED: the service has no such boot proof\n$/);
   });
 
-  it("hands each refusal to a command or a URL, again after a restart, and exits with 1", async () => {
+  it("announces each refusal to a command or a URL, after a restart too, and exits with 1", async () => {
     const [path, told] = [newLog(), join(folder, "told")];
     lab.setFault("stale-manifest");
     const args = [...asked, "--once", "--log", path, "--format", "json"];
@@ -117,36 +116,69 @@ describe("watch", () => {
     expect([code, stderr]).toEqual([1, ""]);
     expect(stdout).toBe(readFileSync(path, "utf8"));
     expect(readFileSync(told, "utf8")).toBe(`${stdout.split("\n")[0]!}\n`);
-    const target = await hook();
+    expect(announcedIn(path)).toEqual([1]);
+    const target = await hook(500);
     lab.setFault("altered-document");
     // Four waits for another attempt take over a minute.
     const { sleep } = SYSTEM;
     const hurried = vi.spyOn(SYSTEM, "sleep").mockImplementation((ms, signal) => sleep(ms / 20, signal));
     const refused = await run(...args, "--on-refusal", target.url);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/warning: .*entry 3 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500/);
-    expect(refused.stderr).toMatch(/warning: a refusal was not delivered, and will be when the watch resumes with/);
+    expect(refused.stderr).toMatch(
+      /warning: .*the refusal of line 4 was not announced: 127\.0\.0\.1:\d+ responded with HTTP 500/,
+    );
+    expect(refused.stderr).toMatch(/warning: a refusal was not announced, and will be when the watch resumes with/);
     hurried.mockRestore();
-    target.status = () => 200;
-    expect((await run(...args, "--on-refusal", target.url)).code).toBe(1);
-    expect(target.received.map((text) => (JSON.parse(text) as FindingEntry).n)).toEqual(target.received.map(() => 3));
+    target.status = 200;
+    // It is announced though the name is good by now.
+    lab.setFault(null);
+    expect((await run(...args, "--on-refusal", target.url)).code).toBe(0);
+    expect(target.received.map((text) => (JSON.parse(text) as Line).n)).toEqual(target.received.map(() => 4));
+    expect(announcedIn(path)).toEqual([1, 4]);
     target.end();
   });
 
-  it.skipIf(process.platform === "win32")("goes on where there is no space for its log", async () => {
+  it.skipIf(process.platform === "win32")(
+    "announces a refusal that its log has no space for, and ends with 2",
+    async () => {
+      const [path, told] = [newLog(), join(folder, "told-of-full")];
+      lab.setFault("stale-manifest");
+      const shell = `trap '' XFSZ; ulimit -f 8; exec "$0" "$@"`;
+      const args = [...asked, "--log", path, "--on-refusal", `head -c 60 >> '${told}'`];
+      const { code, stdout, stderr } = await new Process(args, { shell }).ended;
+      expect([code, stdout]).toEqual([2, expect.stringMatching(/\n\S+Z NOT RECORDED REJECTED signer/)]);
+      expect(stderr).toMatch(/^warning: \S+Z NOT RECORDED: REJECTED signer/);
+      expect(stderr).toContain(`bootproof: ${path}: the file would exceed the largest size`);
+      expect(textAt(told)).toMatch(/^\{"run":"bootproof-run\/1","recorded":false,/);
+      expect(newsOf(path)).toEqual([]);
+      expect((await run(...asked, "--once", "--log", path)).code).toBe(1);
+      expect((await run("log", "verify", path)).code).toBe(0);
+      const device = await run(...asked, "--once", "--log", "/dev/full");
+      expect([device.code, device.stderr]).toEqual([2, expect.stringContaining("/dev/full: expected a regular file")]);
+    },
+  );
+
+  it.each<[string, (path: string) => void, string]>([
+    ["writes to its log", (path) => appendFileSync(path, "{}\n"), "another program changed it: expected"],
+    ["cuts its log", (path) => writeFileSync(path, ""), "another program changed it: expected"],
+    [
+      "has its lock",
+      (path) => {
+        const lock = `${path}.lock`;
+        writeFileSync(lock, textAt(lock).replace(/"pid":\d+/, `"pid":${process.pid}`));
+      },
+      `process ${process.pid} of `,
+    ],
+  ])("ends with 2, and writes no more, when another process %s", async (_, meddle, said) => {
     const path = newLog();
-    const shell = `trap '' XFSZ; ulimit -f 30; exec "$0" "$@"`;
-    const both = [...asked, "--app", "signer", "policy-engine", "--once", "--log", path].toSpliced(1, 2);
-    const full = await new Process(both, { shell }).ended;
-    expect([full.code, full.stdout.match(/#/g)?.length ?? 0]).toEqual([2, entriesOf(path).length]);
-    expect(full.stderr).toMatch(/warning: \S+Z the log cannot be written since \S+Z: \S*the file would exceed/);
-    expect((await run(...asked, "--once", "--log", path)).code).toBe(0);
-    expect((await run("log", "verify", path)).code).toBe(0);
-    const device = await run(...asked, "--once", "--log", "/dev/full");
-    expect([device.code, device.stderr]).toEqual([
-      2,
-      expect.stringMatching(/\/dev\/full: expected a regular file for the log/),
-    ]);
+    const watching = new Process([...asked, "--log", path]);
+    await watching.until(() => newsOf(path).length === 1);
+    meddle(path);
+    const before = textAt(path);
+    await lab.restartEnclave(enclaveId);
+    const { code, stderr } = await watching.ended;
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`bootproof: ${path}: ${said}`)]);
+    expect(textAt(path)).toBe(before);
   });
 
   it.each([
@@ -156,12 +188,12 @@ describe("watch", () => {
   ] as const)("goes on until %s, %d times, and leaves log and lock as they should be", async (signal, times) => {
     const path = newLog();
     const watching = new Process([...asked, "--log", path]);
-    await watching.until(() => entriesOf(path).length === 1);
+    await watching.until(() => newsOf(path).length === 1);
     expect(existsSync(`${path}.lock`)).toBe(true);
     const second = await run(...asked, "--log", path, "--once");
     expect([second.code, second.stdout]).toEqual([2, ""]);
     expect(second.stderr).toContain(
-      `${path}: in use by process ${watching.child.pid!}: only one process may use a log`,
+      `${path}: in use by process ${watching.child.pid!}: only one process may use a file of results`,
     );
     for (let count = 0; count < times; count++) watching.child.kill(signal);
     const { code, stderr } = await watching.ended;
@@ -172,28 +204,38 @@ describe("watch", () => {
     expect((await run("log", "verify", path)).code).toBe(0);
   });
 
-  const KILLS = process.env["BOOTPROOF_SOAK"] === "full" ? 40 : 5;
-  it(`loses and doubles nothing when it is killed ${KILLS} times, in mid-write too`, { timeout: 300_000 }, async () => {
+  const KILLS = process.env["BOOTPROOF_SOAK"] === "full" ? 100 : 10;
+  it(`loses and doubles nothing when it is killed ${KILLS} times, in mid-write too`, { timeout: 600_000 }, async () => {
     const [path, told] = [newLog(), join(folder, "told-of-kills")];
     writeFileSync(told, "");
     const args = [...asked, "--log", path, "--on-refusal", `head -c 60 >> '${told}'; echo >> '${told}'`];
     const whole = (): string => {
-      const text = readFileSync(path, "utf8");
+      const text = textAt(path);
       return text.slice(0, text.lastIndexOf("\n") + 1);
     };
-    let [before, countBefore] = ["", 0];
+    let [before, countBefore, toldBefore, announcedBefore]: [string, number, number, unknown[]] = ["", 0, 0, []];
+    const deliveries = (): number[] => [...textAt(told).matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n));
     for (let round = 0; round < KILLS; round++) {
       lab.setFault(round % 2 === 0 ? "stale-manifest" : null);
       if (round % 2 === 1) await lab.restartEnclave(enclaveId);
       const watching = new Process(args);
       // At any moment of its start in one round of three, else about when it writes what is new.
-      const hasWritten = (): boolean => entriesOf(path).length > countBefore;
+      const hasWritten = (): boolean => newsOf(path).length > countBefore;
       if (round % 3 !== 2) await watching.until(hasWritten);
       await pause(Math.random() * (round % 3 === 2 ? 1500 : 60));
       await watching.end("SIGKILL");
       if (!existsSync(path)) continue;
       expect(whole().startsWith(before)).toBe(true);
-      [before, countBefore] = [whole(), entriesOf(path).length];
+      [before, countBefore] = [whole(), newsOf(path).length];
+      // What the file says was announced was, and again is only what a kill cut off before its line.
+      const announced = announcedIn(path);
+      expect(announced.filter((n) => !deliveries().includes(n as number))).toEqual([]);
+      expect(
+        deliveries()
+          .slice(toldBefore)
+          .filter((n) => announcedBefore.includes(n)),
+      ).toEqual([]);
+      [toldBefore, announcedBefore] = [deliveries().length, announced];
       // As a kill in the middle of a write leaves it.
       const last = before.trimEnd().split("\n").at(-1)!;
       if (round % 3 === 0) appendFileSync(path, last.slice(0, 1 + Math.floor(Math.random() * (last.length - 1))));
@@ -203,41 +245,57 @@ describe("watch", () => {
     expect(whole().startsWith(before)).toBe(true);
     const { code, stdout } = await run("log", "verify", path);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^WHOLE/)]);
-    const entries = entriesOf(path);
-    expect(entries.length).toBeGreaterThan(1);
-    const news = entries.map(({ evidenceDigest, verdict }) => `${verdict} ${evidenceDigest}`);
+    const news = newsOf(path).map(({ entry, verdict }) => `${verdict} ${String(entry)}`);
+    expect(news.length).toBeGreaterThan(1);
     expect(news.filter((one, at) => one === news[at - 1])).toEqual([]);
-    const handedOn = [...readFileSync(told, "utf8").matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n));
-    expect(handedOn).toEqual([...handedOn].sort((a, b) => a - b));
-    const refusals = entries.filter(({ verdict }) => verdict === "rejected").map(({ n }) => n);
-    expect([...new Set(handedOn)]).toEqual(refusals);
+    const handedOn = deliveries();
+    expect(handedOn).toEqual(handedOn.toSorted((a, b) => a - b));
+    const refusals = newsOf(path).flatMap(({ verdict, n }) => (verdict === "rejected" ? n : []));
+    expect([[...new Set(handedOn)], announcedIn(path)]).toEqual([refusals, refusals]);
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 });
 
-it("watch turns its log over with a checkpoint that others keep, which log checkpoint signs the same", async () => {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const [path, note, own, shared] = ["kept.jsonl", "kept.note", "key.pem", "public.pem"].map((name) =>
-    join(folder, name),
-  ) as [string, string, string, string];
-  writeFileSync(own, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
-  writeFileSync(shared, publicKey.export({ type: "spki", format: "pem" }));
-  const args = [...asked, "--log", path, "--rotate", "20kB", "--checkpoint-key", own, "--checkpoint", note, "--once"];
-  const kept: string[] = [];
-  for (let round = 0; round < 2; round++) {
-    await lab.restartEnclave(enclaveId);
-    expect((await run(...args)).code).toBe(0);
-    kept.push(readFileSync(note, "utf8"));
-  }
-  const files = [path, ...[2, 3, 4].map((number) => path.replace(".jsonl", `.${number}.jsonl`))].filter(existsSync);
-  expect(files.length).toBeGreaterThan(1);
-  expect((await run("log", "checkpoint", ...files, "--key", own)).stdout).toBe(kept[1]);
-  for (const text of kept) {
-    writeFileSync(note, text);
-    const { stdout } = await run("log", "verify", ...files, "--checkpoint", note, "--key", shared);
-    expect(stdout).toMatch(/^WHOLE: /);
-  }
-});
+it.skipIf(process.platform === "win32")(
+  "goes on in a new log at SIGHUP, with a checkpoint that others keep",
+  async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const [path, note, own, shared] = ["kept.jsonl", "kept.note", "key.pem", "public.pem"].map((name) =>
+      join(folder, name),
+    ) as [string, string, string, string];
+    writeFileSync(own, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+    writeFileSync(shared, publicKey.export({ type: "spki", format: "pem" }));
+    const signing = ["--checkpoint-key", own, "--checkpoint", note];
+    const watching = new Process([...asked, "--log", path, ...signing]);
+    await watching.until(() => newsOf(path).length === 1);
+    const kept = [textAt(note)];
+    renameSync(path, `${path}.1`);
+    watching.child.kill("SIGHUP");
+    // The new file has the newest result of each name, too.
+    await watching.until(() => newsOf(path).length === 1);
+    expect((await watching.end()).code).toBe(0);
+    kept.push(textAt(note));
+    // A log that is begun anew names the one before.
+    const next = newLog();
+    expect((await run(...asked, "--once", "--log", next, "--after", path)).code).toBe(0);
+    const files = [`${path}.1`, path];
+    const origin = ["--origin", "bootproof-log/kept.jsonl"];
+    expect((await run("log", "checkpoint", ...files, "--key", own, ...origin)).stdout).toBe(kept[1]);
+    for (const text of kept) {
+      writeFileSync(note, text);
+      const { stdout } = await run("log", "verify", ...files, next, "--checkpoint", note, "--key", shared);
+      expect(stdout).toMatch(/^WHOLE: /);
+    }
+    // A file that ends before its newest checkpoint was cut.
+    writeFileSync(path, "");
+    rmSync(`${path}.1`);
+    const cut = await run(...asked, "--once", "--log", path, ...signing);
+    expect([cut.code, cut.stderr]).toEqual([
+      2,
+      expect.stringMatching(/: line 1: the files have .*the checkpoint is of line/),
+    ]);
+  },
+);
 
 /** Between the command and the lab. */
 const STATES = {
@@ -274,30 +332,25 @@ const baseUrl = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
 const blind = [...asked, "--base-url", baseUrl];
 blind.splice(asked.indexOf("--base-url"), 2);
 
-const eventsOf = (path: string): string[] =>
-  (entriesOf(path) as LogEntry[]).map((entry) => ("event" in entry ? entry.event : entry.verdict));
+const eventsOf = (path: string): string[] => newsOf(path).map(({ event, verdict }) => event ?? verdict!);
 
 describe("the built command, without the service,", () => {
-  it("posts both entries of an outage to a URL, as refusals are posted", async () => {
+  it("posts both lines of an outage to a URL, as refusals are posted", async () => {
     const path = newLog();
-    const target = await hook();
-    const { url, received } = target;
-    target.status = (count) => (count === 1 ? 500 : 204);
+    const { url, received, ...target } = await hook(204);
     const watching = new Process(words`${blind} --log ${path} --outage-after 0 --on-outage ${url} --format json`);
-    await watching.until(() => entriesOf(path).length === 1);
+    await watching.until(() => newsOf(path).length === 1);
     state = "down";
-    await watching.until(() => received.length === 2);
+    await watching.until(() => received.length === 1);
     state = "up";
-    await watching.until(() => received.length === 3 && isOutageDelivered(path));
+    await watching.until(() => announcedIn(path).length === 2);
     const { code, stdout, stderr } = await watching.end();
     target.end();
-    const [began, ended] = outagesIn(path);
-    expect([code, received]).toEqual([0, [began, began, ended]]);
-    expect(stdout).toBe(readFileSync(path, "utf8"));
-    expect(stderr).toMatch(
-      /warning: \S+Z the outage of entry 3 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500; will retry\n/,
-    );
-    expect(stderr).toMatch(/note: \S+Z the outage of entry 3 was delivered at attempt 2\n/);
+    const outages = textAt(path).match(/.*"event":"outage-.*/g)!;
+    expect([code, received, outages.length]).toEqual([0, outages, 2]);
+    expect(announcedIn(path)).toEqual(outages.map((line) => (JSON.parse(line) as Line).n));
+    expect(stdout).toBe(textAt(path));
+    expect(stderr).toMatch(/note: \S+Z signer: reachable again, after \d+ polls? without a response since /);
   });
 
   it.each([
@@ -347,8 +400,8 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     write({ "builds.jsonl": bundles.join("\n") });
     const files = ["--policy", join(own, "policy.json"), "--provenance", join(own, "builds.jsonl")];
     const watching = new Process([...asked.toSpliced(asked.indexOf("--policy"), 2), ...files, "--log", path]);
-    await watching.until(() => entriesOf(path).length === 1);
-    expect(entriesOf(path)).toMatchObject([{ verdict: "verified" }]);
+    await watching.until(() => newsOf(path).length === 1);
+    expect(newsOf(path)).toMatchObject([{ verdict: "verified" }]);
     return watching;
   };
 
@@ -364,7 +417,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     await watching.until(() => eventsOf(path).length === 3);
     expect(watching.stderr).toContain("the setting was read again: the next poll uses its trusted roots\n");
     expect(eventsOf(path)).toEqual(["verified", "setting-changed", "rejected"]);
-    expect(entriesOf(path)[1]).toMatchObject({ changed: ["trustedRoots"] });
+    expect(newsOf(path)[1]).toMatchObject({ changed: ["trustedRoots"] });
     const { code, stdout } = await watching.end();
     expect([code, stdout]).toEqual([
       1,
@@ -379,7 +432,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const watching = new Process([...asked.map((word) => (word === policy ? "-" : word)), "--log", path], {
       shell,
     });
-    await watching.until(() => entriesOf(path).length === 1);
+    await watching.until(() => newsOf(path).length === 1);
     watching.child.kill("SIGHUP");
     const sentence = /warning: \S+Z nothing was reloaded, since stdin cannot be read again: restart/;
     await watching.until(() => sentence.test(watching.stderr));

@@ -1,15 +1,15 @@
 /** A clock that is set back or forward by hours, in the middle of whatever runs. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { localJudge } from "../../src/audit/judge.js";
-import { queueJudge, runWorker } from "../../src/audit/queue.js";
 import { type ClientError, ServiceError } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type FindingEntry, type LogLine, type WatchMessage, FetchError, watch } from "../../src/watch/index.js";
-import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
+import { type WatchMessage, FetchError, localJudge, verifyRun, watch } from "../../src/run/index.js";
+import { type RunEntry, type RunLine, type WatchResult, isResult } from "../../src/run/line.js";
+import { queueJudge, runWorker } from "../../src/run/queue.js";
 import { AT, fakeFetch, rejectionOf, testClient } from "../client/support.js";
+import { streamOf, textOf } from "../run/lines.js";
+import { entriesOf, resultsBy, resultsHere, settingOf } from "../run/queue-support.js";
 import { NO_REDIS, redisServer } from "../support/redis.js";
-import { findingsInto } from "../watch/support.js";
 
 const HOUR = 3_600_000;
 afterEach(() => vi.useRealTimers());
@@ -49,8 +49,8 @@ const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(la
 async function watched(
   minutes: readonly number[],
   newest: () => Promise<typeof bootProof>,
-): Promise<{ lines: LogLine<FindingEntry>[]; messages: WatchMessage[] }> {
-  const [lines, messages]: [LogLine<FindingEntry>[], WatchMessage[]] = [[], []];
+): Promise<{ lines: RunLine[]; messages: WatchMessage[] }> {
+  const [lines, messages]: [RunLine[], WatchMessage[]] = [[], []];
   const ended = new AbortController();
   let poll = 0;
   await watch({
@@ -60,7 +60,7 @@ async function watched(
     now: () => new Date(AT.getTime() + minutes[poll]! * 60_000),
     sleep: async () => void (++poll === minutes.length && ended.abort()),
     random: () => 0,
-    onEntry: findingsInto(lines),
+    onEntry: (line) => lines.push(line as RunLine),
     onMessage: (message) => messages.push(message),
     signal: ended.signal,
   });
@@ -70,16 +70,16 @@ async function watched(
 describe("the watch", () => {
   it("says by which check a boot proof is of another time, and that it is good again", async () => {
     const { lines } = await watched([1, 2, -300, 3, 600, 4], () => Promise.resolve(bootProof));
-    const told = lines.map(({ entry: { n, verdict, stale, failed } }) => [n, verdict, stale, failed.length > 0]);
-    expect(told).toEqual([
-      [1, "verified", false, false],
-      [2, "rejected", false, true],
-      [3, "verified", false, false],
+    const results = lines.map(({ entry }) => entry).filter((entry) => isResult(entry)) as RunEntry<WatchResult>[];
+    expect(results.map(({ n, verdict, stale, failed }) => [n, verdict, stale, failed.length > 0])).toEqual([
+      [1, "verified", undefined, false],
+      [2, "rejected", undefined, true],
+      [3, "verified", undefined, false],
       [4, "rejected", true, true],
-      [5, "verified", false, false],
+      [5, "verified", undefined, false],
     ]);
-    expect(lines[1]!.entry.failed.map(({ detail }) => detail).join()).toMatch(/later than now/);
-    lines.forEach(({ entry }, index) => index > 0 && expect(entry.previous).toBe(lines[index - 1]!.hash));
+    expect(results[1]!.details.map(({ detail }) => detail).join()).toMatch(/later than now/);
+    expect(await verifyRun([streamOf(textOf(lines))])).toMatchObject({ intact: true, entries: 5 });
   });
 
   it("goes on saying that nothing is watched, where the clock was set back", async () => {
@@ -103,12 +103,13 @@ describe.skipIf(NO_REDIS)("audit and worker, by a queue", () => {
     const ended = new AbortController();
     const [setting, entries, start] = [settingOf(), entriesOf(120), Date.now()];
     const steps = [-5, 7, -30 * 24, 0];
+    let batches = 0;
     const judgeOf = async (...args: Parameters<typeof localJudge>): ReturnType<typeof localJudge> => {
       const judge = await localJudge(...args);
       return {
         ...judge,
         judge: async (batch) => {
-          vi.setSystemTime(start + steps[batch.index % steps.length]! * HOUR);
+          vi.setSystemTime(start + steps[batches++ % steps.length]! * HOUR);
           await new Promise((resolve) => setTimeout(resolve, 50));
           return judge.judge(batch);
         },
@@ -116,8 +117,8 @@ describe.skipIf(NO_REDIS)("audit and worker, by a queue", () => {
     };
     try {
       const worker = runWorker(redis.url, setting, { workers: 1, signal: ended.signal, judgeOf });
-      const lines = await linesBy(await queueJudge(redis.url, setting), entries);
-      expect(lines).toBe(await linesHere(setting, entries));
+      const results = await resultsBy(await queueJudge(redis.url, setting), entries);
+      expect(results).toEqual(await resultsHere(setting, entries));
       ended.abort();
       expect((await worker).entries).toBe(entries.length);
     } finally {

@@ -142,20 +142,10 @@ describe("a request of a browser", () => {
   });
 });
 
-describe("the stamp of a request", () => {
-  it.each(["X-Stamp", "X-Stamp-WebAuthn", "X-Stamp-Attested", "x-stamp-webauthn", "X-STAMP"])(
-    "is in one of three headers: %s",
-    (name) => expectSent({ stamps: [`${name}: a`] }),
-  );
-
-  it.each([
-    ["no stamp", []],
-    ["two stamps", [STAMP, "X-Stamp-WebAuthn: b"]],
-    ["a stamp beside an attested one", [STAMP, "X-Stamp-Attested: b"]],
-  ])("is required: %s", async (_, stamps) => {
-    const message = await expectRefused({ stamps }, 400, "invalid-request", 3);
-    expect(message).toContain("expected exactly one stamp, in X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested; got ");
-  });
+it("has one stamp", async () => {
+  const message = await expectRefused({ stamps: [STAMP, "X-Stamp-WebAuthn: b"] }, 400, "invalid-request", 3);
+  expect(message).toContain("expected exactly one stamp, in X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested; got ");
+  await expectSent({ stamps: ["x-stamp-webauthn: a"] });
 });
 
 describe("the content type of a request", () => {
