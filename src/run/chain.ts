@@ -229,7 +229,7 @@ export class Chain {
   #begin({ n, previous }: Pick<RunLine["entry"], "n" | "previous">): void {
     const { after } = this.#options;
     if (after !== undefined && n > after.entries) this.#base = { entries: after.entries, head: after.head };
-    else this.#base = { entries: n - 1, head: previous };
+    else if (n > 1) this.#base = { entries: n - 1, head: previous };
     this.end = this.#base;
     this.#notice(this.#base);
   }
