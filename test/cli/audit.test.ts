@@ -1,9 +1,8 @@
 /** `bootproof audit`, in this process: its command line, lines and words. Needs `npm run build`, for threads. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -12,7 +11,7 @@ import type { AuditEnd } from "../../src/run/node.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
+import { type Answer, APP_1, BOOT_1, bootproof, fileOf, vector } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -84,30 +83,7 @@ describe("audit", () => {
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
   });
 
-  it("takes the options of verify, and gives the same verdicts", async () => {
-    const input = fileOf(`${boots[0]!}\n`);
-    for (const [args, code] of [
-      [["--no-policy"], 1],
-      [["--no-policy", "--trust-anchor", fileOf(fleet.anchorPem, "audit-anchor.pem")], 0],
-      [["--policy", policy, "--at", "2040-01-01T00:00:00Z"], 1],
-      [["--policy", policy, "--at", "now", "--now", "2040-01-01T00:00:00Z"], 1],
-      [["--policy", policy, "--at", "document"], 0],
-    ] as const) {
-      const verified = await bootproof(["verify", ...args, "--boot-proof", fleet.boots[0]!], { now });
-      expect([(await audit(...args, input, "--workers", "1")).code, verified.code]).toEqual([code, code]);
-    }
-    const genuine = fileOf([BOOT_1, BOOT_2].map(line).join("\n"));
-    expect((await audit("--no-policy", genuine, "--now", NOW)).code).toBe(0);
-  });
-
   it("names what is no lines, without writing a file", async () => {
-    const packed = newPath("many.ndjson.gz");
-    writeFileSync(packed, gzipSync(boots.join("\n")).subarray(0, -9));
-    const cut = await audit("--policy", policy, packed);
-    expect([cut.code, cut.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or truncated \(.+\)\nEntries before/),
-    ]);
     const out = newPath("results");
     const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "it's pretty.json");
     const refused = await audit("--policy", policy, pretty, "--out", out, "--resume");
