@@ -114,7 +114,11 @@ const HOURS: readonly (readonly [string, Partial<Hour>, readonly string[]])[] = 
     { watch: polled({}, { undelivered: { count: 2, oldest: new Date(0) } }) },
     ["Undelivered"],
   ],
-  ["the disk of the log is full, and each start ends", { watch: fromMinute(20, polled(), () => "down") }, ["TargetDown"]],
+  [
+    "the disk of the log is full, and each start ends",
+    { watch: fromMinute(20, polled(), () => "down") },
+    ["TargetDown"],
+  ],
   [
     "a reload is refused",
     { watch: polled({}, { settingRefusedSince: new Date(0) }) },

@@ -85,7 +85,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
       if (args.has("queue") && args.has(name))
         args.fault(`--${name} is for the threads of this machine: not with --queue`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
-    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
+    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file"] as const)
       if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
     const options = optionsOf(args, flags, io);
     const health = healthOf(args, flags);
@@ -110,9 +110,18 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Fla
   if (whole === true && !isFile)
     args.fault("--whole requires --out FILE: without it there are only this run's results");
   if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
+  refuseExpected(args, inputs, { expected, out: isFile ? out : undefined });
+}
+
+function refuseExpected(
+  args: ArgumentReader,
+  inputs: readonly string[],
+  { expected, out }: Partial<Record<"expected" | "out", string | undefined>>,
+): void {
   if (expected === undefined || expected === STDIN) return;
   if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-  if (isFile && isAmong(expected, [out])) args.fault(`--expected ${expected}: this command would also write to it`);
+  if (out !== undefined && isAmong(expected, [out]))
+    args.fault(`--expected ${expected}: this command would also write to it`);
 }
 
 function isAmong(path: string, others: readonly string[]): boolean {
@@ -272,21 +281,25 @@ interface Ending {
 }
 
 function ended(end: AuditEnd, { inputs, flags }: AuditRequest, { io, isReadNoMore }: Ending): number {
-  const { reported, total, included } = end;
-  const counted = flags.whole === true ? total : reported;
-  const isUnjudged = counted.verdicts.unjudged > 0;
-  const isBad = end.end === "failed" || counted.accepted < counted.entries || (end.unmet?.count ?? 0) > 0;
-  if (end.end === "aborted") {
-    // An open stdin would keep the process alive.
-    if (inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
-    if (!isReadNoMore) io.report(interruptedText(reported.entries, flags.out !== undefined), { event: "interrupted" });
-  } else if (total.entries === 0) {
+  const { reported, total, included, unjudged } = end;
+  const isAborted = end.end === "aborted";
+  // An open stdin would keep the process alive.
+  if (isAborted && inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
+  if (!isAborted && total.entries === 0) {
     const names = inputs.map((input) => printable(nameOf(input))).join(", ");
     throw new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
   }
-  const fields = { end: end.end, ...reported, included, total, unjudged: end.unjudged };
-  if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields });
-  if (isUnjudged || (end.end === "aborted" && !isBad)) return EXIT.usage;
+  if (!isReadNoMore) {
+    if (isAborted) io.report(interruptedText(reported.entries, flags.out !== undefined), { event: "interrupted" });
+    io.report(summaryText(end), { event: "summary", fields: { end: end.end, ...reported, included, total, unjudged } });
+  }
+  return exitCodeOfAudit(end, flags.whole === true ? total : reported);
+}
+
+/** Entries that could not be judged, and what was not read, are no verdict: the exit code is that of a run that failed. */
+function exitCodeOfAudit({ end, unmet }: AuditEnd, { entries, accepted, verdicts }: AuditEnd["total"]): number {
+  const isBad = end === "failed" || accepted < entries || (unmet?.count ?? 0) > 0;
+  if (verdicts.unjudged > 0 || (end === "aborted" && !isBad)) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
 }
 

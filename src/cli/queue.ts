@@ -58,6 +58,6 @@ export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;
   if (code === "unreachable") return new UnreachableError([message]);
-  const option = code === "url" ? "--queue: " : code === "prefix" ? "--queue-prefix: " : "";
-  return new UsageError([`${option}${message}`]);
+  const options: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
+  return new UsageError([`${options[code] ?? ""}${message}`]);
 }

@@ -229,7 +229,7 @@ export class Chain {
   #begin({ n, previous }: Pick<RunLine["entry"], "n" | "previous">): void {
     const { after } = this.#options;
     if (after !== undefined && n > after.entries) this.#base = { entries: after.entries, head: after.head };
-    else if (n > 1) this.#base = { entries: n - 1, head: previous };
+    else this.#base = n === 1 ? NO_LINES : { entries: n - 1, head: previous };
     this.end = this.#base;
     this.#notice(this.#base);
   }
@@ -300,16 +300,10 @@ export class Chain {
   }
 
   verification(): RunVerification {
-    const { after, checkpoint = null, head, maxGapMs } = this.#options;
-    const [before, { entries }] = [this.#base.entries, this.end];
+    const { checkpoint = null } = this.#options;
+    const [before, { entries, head }] = [this.#base.entries, this.end];
     const isNone = entries === before;
-    const vouched = Math.max(checkpoint?.entries ?? 0, after?.entries ?? 0);
-    const isCovered = head !== undefined || (vouched > 0 && vouched >= entries);
-    const missing = [
-      ...(before > 0 && after === undefined ? [earlier(before, this.#base.head)] : []),
-      ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
-      ...(maxGapMs !== undefined && this.#lastSign === null ? [NO_SIGN] : []),
-    ];
+    const missing = this.#missing();
     return {
       format: "bootproof-run-verification/1",
       intact: this.fault === null,
@@ -320,20 +314,37 @@ export class Chain {
       lastEntry: entries,
       firstAt: isNone ? null : this.#first,
       lastAt: isNone ? null : this.#last,
-      head: this.end.head,
+      head,
       fault: this.fault,
       checkpoint,
-      open: [
-        ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
-        ...(isCovered
-          ? []
-          : [`${vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `}${CUT}`]),
-        WORD,
-      ],
+      open: this.#open(),
       lastSign: this.#lastSign,
       backwards: this.#backwards,
       gaps: this.#gaps,
     };
+  }
+
+  #missing(): string[] {
+    const { after, checkpoint, maxGapMs } = this.#options;
+    const { entries, head } = this.#base;
+    return [
+      ...(entries > 0 && after === undefined ? [earlier(entries, head)] : []),
+      ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
+      ...(maxGapMs !== undefined && this.#lastSign === null ? [NO_SIGN] : []),
+    ];
+  }
+
+  #open(): string[] {
+    const { after, checkpoint, head } = this.#options;
+    const before = this.#base.entries;
+    const vouched = Math.max(checkpoint?.entries ?? 0, after?.entries ?? 0);
+    const isCovered = head !== undefined || (vouched > 0 && vouched >= this.end.entries);
+    const behind = vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `;
+    return [
+      ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
+      ...(isCovered ? [] : [`${behind}${CUT}`]),
+      WORD,
+    ];
   }
 }
 

@@ -3,7 +3,7 @@
  * "What a chain shows").
  */
 import { typedOptions } from "../decode/options.js";
-import { type MembersOf, count, demand, hex, matching, oneOf, text } from "../decode/shapes.js";
+import { type MembersOf, count, demand, hex, matching, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";

@@ -19,7 +19,6 @@ import {
   optional,
   readShape,
   record,
-  refined,
   text,
   wholeNumber,
 } from "../decode/shapes.js";

@@ -8,7 +8,7 @@ import { type MembersOf, demand, flag, list, optional, simple, text } from "../d
 import { settingParts } from "../plain-settings.js";
 import { isAccepted } from "../report/accepted.js";
 import { TOOL } from "../version.js";
-import type { Judge } from "./judge.js";
+import type { Judge, JudgedBatch } from "./judge.js";
 import {
   type AuditResult,
   type EntryPlace,
@@ -28,7 +28,7 @@ import { threadJudge } from "./node-threads.js";
 import { Abortion, Pipeline, type RunSignal } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
-import { type AuditSummary, Tally } from "./summary.js";
+import type { AuditSummary, Tally } from "./summary.js";
 
 export interface AuditFilesOptions {
   /** Files of lines, folders, or `-` for `stdin`. */
@@ -281,26 +281,31 @@ class Audit {
 
   /** Yields the entries that have no result yet. */
   async *#unknown(): AsyncGenerator<AuditBatch> {
-    const { inputs, expected, batchEntries: most, signal } = this.#options;
+    const { inputs, batchEntries: most, signal } = this.#options;
     const { file, earlier, opened } = this.#ground;
     const matcher = file === null ? null : await Matcher.of(file, earlier, file.size);
     for await (const batch of readBatches(inputs, opened, most)) {
       if (signal?.aborted === true) return;
-      const digests = batch.entries.map(sha256Hex);
-      const expectations = digests.map((digest) => expected?.of(digest) ?? null);
-      for (const one of expectations) if (one !== null) this.#met.add(one.line);
-      const kept: number[] = [];
-      for (const [at, place] of batch.places.entries())
-        if (!(await matcher?.has(place, digests[at]!, expectations[at]?.line ?? null))) kept.push(at);
-      yield {
-        ...batch,
-        entries: kept.map((at) => batch.entries[at]!),
-        places: kept.map((at) => batch.places[at]!),
-        digests: kept.map((at) => digests[at]!),
-        ...(expected && { expected: kept.map((at) => expectations[at]?.text ?? null) }),
-      };
+      yield await this.#unknownOf(batch, matcher);
     }
     matcher?.requireAll();
+  }
+
+  async #unknownOf(batch: InputBatch, matcher: Matcher | null): Promise<AuditBatch> {
+    const { expected } = this.#options;
+    const digests = batch.entries.map(sha256Hex);
+    const expectations = digests.map((digest) => expected?.of(digest) ?? null);
+    for (const one of expectations) if (one !== null) this.#met.add(one.line);
+    const kept: number[] = [];
+    for (const [at, place] of batch.places.entries())
+      if (!(await matcher?.has(place, digests[at]!, expectations[at]?.line ?? null))) kept.push(at);
+    return {
+      ...batch,
+      entries: kept.map((at) => batch.entries[at]!),
+      places: kept.map((at) => batch.places[at]!),
+      digests: kept.map((at) => digests[at]!),
+      ...(expected && { expected: kept.map((at) => expectations[at]?.text ?? null) }),
+    };
   }
 
   async #judge(): Promise<AuditEnd["end"]> {
@@ -325,25 +330,26 @@ class Audit {
   }
 
   /** Writes the results of a batch. Resolves to whether one is not accepted: with `failFast` it is the last. */
-  async #take(batch: AuditBatch, { results, slowest }: Awaited<ReturnType<Judge["judge"]>>): Promise<boolean> {
+  async #take(batch: AuditBatch, { results: all, slowest }: JudgedBatch): Promise<boolean> {
     const { failFast = false, onProgress } = this.#options;
-    let isFailed = false;
-    const lines: string[] = [];
-    for (const [at, found] of results.entries()) {
-      const result = batch.expected?.[at] === null ? { ...found, expected: false as const } : found;
-      for (const tally of [this.#reported, this.#total]) tally.add(result);
-      if (result.verdict === "unjudged" && this.#unjudged.length < MAX_NAMED) this.#unjudged.push(batch.places[at]!);
-      lines.push(...this.#writer!.add(result, batch.places[at]!, batch.digests[at]!));
-      isFailed ||= !isAccepted(result);
-      if (isFailed && failFast) break;
-    }
+    const failure = all.findIndex((result) => !isAccepted(result));
+    const results = failFast && failure >= 0 ? all.slice(0, failure + 1) : all;
+    const lines = results.flatMap((result, at) => this.#count(batch, result, at));
     if (slowest !== undefined && slowest.milliseconds > (this.#slowest?.milliseconds ?? -1))
       this.#slowest = { ...batch.places[slowest.at]!, milliseconds: slowest.milliseconds };
     this.#emptyLines = batch.emptyLines;
     await this.#write(lines);
-    const { entries, accepted } = this.#reported;
-    if (results.length > 0) onProgress?.({ bytes: batch.bytes, entries, accepted, newest: this.#reported.newest });
-    return isFailed;
+    const { entries, accepted, newest } = this.#reported;
+    if (results.length > 0) onProgress?.({ bytes: batch.bytes, entries, accepted, newest });
+    return failure >= 0;
+  }
+
+  /** Counts a result, and returns its lines. */
+  #count({ expected, places, digests }: AuditBatch, found: EntryResult, at: number): readonly string[] {
+    const result = expected?.[at] === null ? { ...found, expected: false as const } : found;
+    for (const tally of [this.#reported, this.#total]) tally.add(result);
+    if (result.verdict === "unjudged" && this.#unjudged.length < MAX_NAMED) this.#unjudged.push(places[at]!);
+    return this.#writer!.add(result, places[at]!, digests[at]!);
   }
 
   #event(content: RunContent): Promise<void> {

@@ -1,7 +1,6 @@
 import { plain, typedOptions } from "../decode/options.js";
 import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Signal } from "../door/platform.js";
 import type { Deliver } from "./announce.js";
 
 export interface CommandOptions {

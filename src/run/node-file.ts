@@ -150,32 +150,37 @@ export class RunFile {
   }
 
   async #load(): Promise<void> {
-    const { isNew = false, after, onLine = () => {}, onNote = () => {} } = this.#options;
+    const { isNew = false, after } = this.#options;
     const checkpoint = this.#signing && !isNew ? await this.#signing.newest() : null;
     const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
     if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#try(this.#handle.truncate(0));
     chain.begin(this.path);
-    let last: Uint8Array | null = null;
-    for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
-      if (chain.fault !== null) break;
-      if (!isEnded && isBegun(bytes)) {
-        onNote("its last line was not finished, as after a kill: it was cut off");
-        continue;
-      }
-      const line = isEnded ? await chain.add(bytes) : chain.fail("malformed", "it is not the beginning of a line");
-      if (line === null) break;
-      onLine(line, this.#size);
-      this.#size += bytes.length + 1;
-      last = bytes;
-    }
+    if (chain.fault === null) await this.#readLines(chain);
     if (chain.fault === null) chain.finish();
     if (chain.fault !== null)
       throw new RunFileError("broken", chain.fault.file ?? this.path, chain.fault.message, ANEW);
     this.end = chain.end;
-    if (last !== null) this.#last = withFeed(last);
     await this.#try(this.#handle.truncate(this.#size));
     await syncFolder(dirname(this.#at));
+  }
+
+  /** Reads the lines of the file, up to the first fault. */
+  async #readLines(chain: Chain): Promise<void> {
+    const { onLine, onNote } = this.#options;
+    let last: Uint8Array = new Uint8Array();
+    for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
+      if (!isEnded && isBegun(bytes)) {
+        onNote?.("its last line was not finished, as after a kill: it was cut off");
+        break;
+      }
+      const line = isEnded ? await chain.add(bytes) : chain.fail("malformed", "it is not the beginning of a line");
+      if (line === null) return;
+      onLine?.(line, this.#size);
+      this.#size += bytes.length + 1;
+      last = bytes;
+    }
+    if (this.#size > 0) this.#last = withFeed(last);
   }
 
   async *#bytes(): AsyncGenerator<Uint8Array> {

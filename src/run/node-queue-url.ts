@@ -34,31 +34,31 @@ const EXPECTED =
  */
 export function parseQueueUrl(url: string): QueueAddress {
   try {
-    const [, scheme = "", user = "", authority = "", path = ""] = matched(
-      FORM,
-      url.startsWith("/") ? `unix://${url}` : url,
-    );
-    const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
-    const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
-    if (kind === "socket" ? authority !== "" : kind === "server" && hosts.length > 1) throw new Error("hosts");
-    const place = matched(PLACES[kind], path).groups!;
-    const [name, db] = [decodeURIComponent(place["name"] ?? ""), Number(place["db"] ?? 0)];
-    const [, username = "", password = ""] = matched(/^([^:]*):?(.*)$/s, user).map((part) => decodeURIComponent(part));
-    const names = hosts.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`).join(",");
-    const shown = `${scheme}://${names}${kind === "sentinel" ? "/" : ""}${name}${db === 0 ? "" : `/${db}`}`;
-    return {
-      kind,
-      isTls: scheme.startsWith("rediss"),
-      hosts,
-      name,
-      db,
-      username,
-      password,
-      shown,
-    };
+    return addressOf(matched(FORM, url.startsWith("/") ? `unix://${url}` : url));
   } catch {
     throw new QueueError("url", EXPECTED);
   }
+}
+
+function addressOf([, scheme = "", user = "", authority = "", path = ""]: RegExpExecArray): QueueAddress {
+  const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
+  const hosts = hostsOf(kind, authority);
+  const { name = "", db = "0" } = matched(PLACES[kind], path).groups!;
+  const [, username, password] = matched(/^([^:]*):?(.*)$/s, user).map((part) => decodeURIComponent(part));
+  const place = { kind, isTls: scheme.startsWith("rediss"), hosts, name: decodeURIComponent(name), db: Number(db) };
+  return { ...place, username: username!, password: password!, shown: `${scheme}://${shownPlace(place)}` };
+}
+
+function hostsOf(kind: QueueAddress["kind"], authority: string): QueueAddress["hosts"] {
+  if (kind === "socket" && authority !== "") throw new Error("a host");
+  const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
+  if (kind === "server" && hosts.length > 1) throw new Error("several hosts");
+  return hosts;
+}
+
+function shownPlace({ kind, hosts, name, db }: Pick<QueueAddress, "kind" | "hosts" | "name" | "db">): string {
+  const names = hosts.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`).join(",");
+  return `${names}${kind === "sentinel" ? "/" : ""}${name}${db === 0 ? "" : `/${db}`}`;
 }
 
 function matched(form: RegExp, text: string): RegExpExecArray {

@@ -80,7 +80,7 @@ export async function joinQueue(
   const policy = await policyDigest(held);
   const { bullmq, ioredis } = await loadPackages();
   const client = clientOf(ioredis, address, address.isTls ? (tls ?? {}) : undefined);
-  const side = new QueueSide(address, client, bullmq, policy, options);
+  const side = new QueueSide({ address, client, bullmq, policy }, options);
   try {
     await firstReady(client, address, startMs);
     await refuseEviction(side, address);
@@ -94,6 +94,14 @@ export async function joinQueue(
   side.watch();
   if (secret === undefined) side.note("without a secret, anyone who can write to this server can forge results");
   return side;
+}
+
+interface Joined {
+  readonly address: QueueAddress;
+  readonly client: Redis;
+  readonly bullmq: typeof BullMq;
+  /** The digest of the policy. */
+  readonly policy: string;
 }
 
 /** What producer and worker share: a queue at a server that was reached at least once. */
@@ -111,7 +119,7 @@ export class QueueSide {
   readonly #others: Redis[] = [];
   readonly #said = new Set<string>();
 
-  constructor(address: QueueAddress, client: Redis, bullmq: typeof BullMq, policy: string, options: QueuePlaceOptions) {
+  constructor({ address, client, bullmq, policy }: Joined, options: QueuePlaceOptions) {
     [this.#address, this.bullmq, this.#options, this.seals] = [address, bullmq, options, new Seals(options.secret)];
     const secret = options.secret === undefined ? [] : [this.seals.of("queue", policy).slice(0, 16)];
     this.name = ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...secret].join("-");

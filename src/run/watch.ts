@@ -248,6 +248,7 @@ class Watch {
   readonly #silent: Watched[] = [];
   readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
   readonly #reloads: Reloads;
+  readonly #signed: SignedPolicy | null;
   readonly #stop = new AbortController();
   readonly #running = new Set<AbortController>();
   readonly #sleeping = new Set<AbortController>();
@@ -297,11 +298,11 @@ class Watch {
           };
     this.#announcers = { ...announcer("refusal", own.onRefusal), ...announcer("outage", own.onOutage) };
     const read = reload?.read ?? ((): Promise<WatchSetting> => Promise.resolve(own));
-    this.#reloads = new Reloads({ ...shared, strictness: own, read });
     this.#signed = SignedPolicy.is(policy) ? policy : null;
+    // A feed that is refused is reported at each refresh.
+    const reloading = { ...shared, ...(this.#signed && { repeatMs: 0 }) };
+    this.#reloads = new Reloads({ ...reloading, strictness: own, read });
   }
-
-  readonly #signed: SignedPolicy | null;
 
   async run(): Promise<WatchSummary> {
     const { now, signal } = this.#options;
@@ -333,7 +334,7 @@ class Watch {
   }
 
   async #work(): Promise<void> {
-    const { once, reload, aliveMs, now } = this.#options;
+    const { once, reload } = this.#options;
     const { signal } = this.#stop;
     for (const { watched } of this.#names.values()) this.#silence?.seen(watched);
     const announcers = Object.values(this.#announcers);
@@ -346,16 +347,22 @@ class Watch {
     await Promise.all([...this.#names.values()].map((name) => this.#guarded(this.#follow(name))));
     this.#silence?.end();
     end?.();
-    if (this.#errors.length === 0) this.#outages.flush();
-    // A clock that was set back must not put the sign of life of a scheduled watch off.
-    const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
-    const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
-    if (once && isDue && this.#log.isKept && this.#errors.length === 0) await this.#guarded(this.#sign("alive", last));
+    if (this.#errors.length === 0) await this.#guarded(this.#signOnce());
     for (const announcer of announcers) announcer.close();
     if (once) await Promise.all(announcing);
     this.#stop.abort();
     const stopped = this.#hasSigns && this.#errors.length === 0 ? this.#sign("stopped", this.#signedAt) : null;
     await this.#briefly(Promise.all([...announcing, ...beside, stopped]));
+  }
+
+  /** Records what waits, and of a scheduled watch a sign of life, if it is due. */
+  async #signOnce(): Promise<void> {
+    const { once, aliveMs, now } = this.#options;
+    this.#outages.flush();
+    // A clock that was set back must not put it off.
+    const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
+    const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
+    if (once && isDue && this.#log.isKept) await this.#sign("alive", last);
   }
 
   async #run<T>(work: (signal: Signal) => Promise<T>, among = this.#running): Promise<T> {

@@ -1,7 +1,7 @@
 /** A file of results on a full disk: no line is lost, none is written by halves, and a refusal is announced anyway. */
 import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/index.js";

@@ -13,7 +13,6 @@ import { renderVsa } from "../../src/formats/vsa.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { toHtml } from "../../src/page/markup.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
-import { isAccepted } from "../../src/report/accepted.js";
 import { strictReport } from "../../src/report/conclude.js";
 import { type Notice, warningsOf } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";

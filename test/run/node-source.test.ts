@@ -45,12 +45,6 @@ async function* inPieces(bytes: Uint8Array, sizes: Iterator<number>): AsyncGener
   }
 }
 
-/** One piece, and then pieces of one size. */
-function* piecesFrom(first: number, size = 1): Generator<number> {
-  if (first > 0) yield first;
-  for (;;) yield size;
-}
-
 /** What a line is, in other words. */
 const linesOf = (text: string): string[] => {
   const lines = text.split("\n");

@@ -76,7 +76,6 @@ async function producer(
   const onNote = (text: string): void => void notes.push(text);
   const judge = await queueJudge(url, setting, {
     onNote,
-    judgeOf: () => Promise.reject(new Error("judged here")),
     ...options,
   });
   test.onTestFinished(() => judge.close());
@@ -164,7 +163,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("gives a batch to another worker when one is killed in the middle of it", async (test) => {
     const redis = await server(test);
-    const { judge } = await producer(test, redis.url, { judgeOf: localJudge });
+    const { judge } = await producer(test, redis.url);
     const results = resultsBy(judge, ENTRIES);
     const children = new Children(test, redis.url, 20).start().start();
     for (const after of [2, 5]) {
@@ -178,7 +177,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
   it.for([true, false])("loses nothing when the server is killed (keeps its data: %s)", async (keeps, test) => {
     const redis = await server(test, { keeps });
     const one = worker(test, redis.url, { lockMs: 3000, judgeOf: slowly(60) });
-    const { judge, notes } = await producer(test, redis.url, { judgeOf: localJudge });
+    const { judge, notes } = await producer(test, redis.url);
     let done = 0;
     const judged = Array.from({ length: 12 }, async (_, at) => {
       const { results } = await judge.judge({ entries: ENTRIES.slice(at * 16, (at + 1) * 16) });
@@ -205,7 +204,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const [near, far] = [await proxyTo(redis.port), await proxyTo(redis.port)];
     test.onTestFinished(() => Promise.all([near.close(), far.close()]).then(() => {}));
     worker(test, far.url, { lockMs: 3000, judgeOf: slowly(60) });
-    const { judge } = await producer(test, near.url, { judgeOf: localJudge });
+    const { judge } = await producer(test, near.url);
     let done = false;
     const results = resultsBy(judge, ENTRIES).finally(() => (done = true));
     let drops = 0;
@@ -227,7 +226,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const other = worker(test, redis.url, {
       secret: SECRET,
       ...given,
-      ...("secret" in given ? {} : given.setting ? {} : { secret: undefined }),
+      ...("secret" in given || "setting" in given ? {} : { secret: undefined }),
     } as RunWorkerOptions);
     const { judge, notes } = await producer(test, redis.url, { secret: SECRET });
     const results = resultsBy(judge, SOME);
@@ -235,6 +234,20 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     worker(test, redis.url, { secret: SECRET });
     test.expect(await results).toEqual(await resultsHere(SETTING, SOME));
     test.expect(await other.end()).toMatchObject({ batches: 0, entries: 0 });
+  });
+
+  it("is judged by the present of its own run, also if another run differs in that alone", async (test) => {
+    const redis = await server(test);
+    const presents: string[] = [];
+    const judgeOf = (setting: AuditSetting): Promise<Judge> => (presents.push(setting.now), localJudge(setting));
+    worker(test, redis.url, { judgeOf });
+    const days = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"];
+    for (const now of days) {
+      const setting = { ...SETTING, now };
+      const { judge } = await producer(test, redis.url, { setting });
+      test.expect(await resultsBy(judge, SOME)).toEqual(await resultsHere(setting, SOME));
+    }
+    test.expect(presents).toEqual(days);
   });
 
   it("leaves the entries of a job unjudged that failed three times, and ends those workers", async (test) => {
@@ -440,24 +453,24 @@ describe.skipIf(NO_REDIS)("between producer and worker", () => {
     await redis.close();
   });
 
+  const UNJUDGED_THREE = ["unjudged", "unjudged", "unjudged"];
+
   it.concurrent.for(Object.entries(ATTACKS))("changes no verdict: %s", async ([, attack], test) => {
     const prefix = test.task.name.replaceAll(/\W/g, "");
-    const { judge, notes } = await producer(test, redis.url, { secret: SECRET, prefix, judgeOf: localJudge });
+    const { judge, notes } = await producer(test, redis.url, { secret: SECRET, prefix });
     const judged = judgedBy(judge);
     worker(test, redis.url, { secret: SECRET, prefix: `w${prefix}` });
     await attack(await Between.of(redis, prefix));
     await pause(100);
     worker(test, redis.url, { secret: SECRET, prefix });
-    const verdicts = [
-      ["verified", "verified", "verified"],
-      ["malformed", "rejected", "rejected"],
-    ];
-    test.expect(await judged).toEqual(verdicts);
+    const second =
+      attack === ATTACKS["failures without a seal"] ? UNJUDGED_THREE : ["malformed", "rejected", "rejected"];
+    test.expect(await judged).toEqual([["verified", "verified", "verified"], second]);
     test.expect(notes.length).toBeGreaterThan(0);
   });
 
   it("has seals that differ by direction, key and every part of a batch", () => {
-    const batch = { run: "00", batch: 1, setting: "s", now: "n", entries: [toUtf8("a"), toUtf8("b")] };
+    const batch = { run: "00", batch: 1, setting: "s", now: "n", told: "{}", entries: [toUtf8("a"), toUtf8("b")] };
     const others = [
       { run: "01" },
       { batch: 2 },
