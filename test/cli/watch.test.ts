@@ -24,7 +24,6 @@ describe("watch", () => {
     ["--ephemeral-key 04 --policy p", /--ephemeral-key: 2 hex digits, expected 260 hex digits/],
     ...[
       ["--interval 60", /--interval 60: expected a duration such as 10s/],
-      ["--interval 0s", /--interval 0s: expected a duration/],
       ["--interval 2d", /up to 1d/],
       ["--policy-refresh 5m", /--policy-refresh: only with --policy-signers/],
       ["--policy-signers s --policy-refresh 0s", /-refresh 0s: expected a duration such as 10s, 5m or 1h, up to 1d/],
@@ -32,7 +31,6 @@ describe("watch", () => {
       ["--on-refusal https://u:p@a", /without user and/],
       ["--on-outage https://u:p@a", /--on-outage: expected an address/],
       ["--outage-after 5m", /--outage-after 5m: expected a number from 0 to 1000000/],
-      ["--outage-after 1000001", /--outage-after 1000001: expected a number from 0/],
       ["--outage-after=", /--outage-after/],
       ["--outage-repeat 30s", /--outage-repeat 30s: expected a minute/],
       ["--outage-repeat 8d", /--outage-repeat 8d: expected a duration .*up to 7d/],
@@ -48,8 +46,6 @@ describe("watch", () => {
       ["--log l --origin bootproof-log/a", /--origin: only with --checkpoint-key FILE/],
       [`${LOG} --origin a`, /--origin: expected bootproof-log\/ and a name/],
       [`${LOG} --checkpoint -`, /--checkpoint -: expected a file, which is replaced with each line/],
-      ["--log l --rotate 1d", /unknown option --rotate/],
-      ["--log l --adopt 5e88", /unknown option --adopt/],
       ["--log l --acknowledge 3", /unknown option --acknowledge/],
     ].map(([words, message]): [string, RegExp] => [`--app a --policy p ${words as string}`, message as RegExp]),
   ])("refuses %s", (line, message) => refused(2, bootproof(["watch", ...line.split(" "), ...CONNECTION]), message));

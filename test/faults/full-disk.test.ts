@@ -2,9 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { readCheckpoint, watch } from "../../src/run/index.js";
@@ -32,10 +31,7 @@ function mounted(): string | null {
 }
 
 const unmount = (): void => mounts.splice(0).forEach((folder) => spawnSync("umount", ["--lazy", folder]));
-afterEach(() => {
-  vi.restoreAllMocks();
-  unmount();
-});
+afterEach(unmount);
 const hasDisks = mounted() !== null;
 unmount();
 
@@ -133,37 +129,5 @@ describe.runIf(hasDisks)("a file on a full disk", () => {
     await watched();
     expect(announced.length).toBe(2);
     expect(readFileSync(path, "utf8").split("\n")[0]).toBe(announced[1]);
-  });
-});
-
-describe("a line of which the disk took a part, and which could not be cut off,", () => {
-  /** Makes the next write of a file stop half-way, and cutting it off fail. */
-  async function failing(path: string): Promise<void> {
-    const handle = await open(path);
-    const prototype = Object.getPrototypeOf(handle) as FileHandle;
-    await handle.close();
-    const failed = (): Promise<never> => Promise.reject(Object.assign(new Error("full"), { code: "EIO" }));
-    const write = prototype.write as unknown as (...args: unknown[]) => Promise<never>;
-    const spy = vi.spyOn(prototype, "write");
-    spy.mockImplementationOnce(async function (this: FileHandle, ...args: unknown[]) {
-      const [bytes, at, length, place] = args as [Uint8Array, number, number, number];
-      return write.call(this, bytes, at, Math.floor(length / 2), place);
-    } as never);
-    spy.mockImplementationOnce(failed);
-    vi.spyOn(prototype, "truncate").mockImplementationOnce(failed);
-  }
-
-  it("ends this process, and the next start cuts it off", async () => {
-    const path = join(root, `boots-${count++}.jsonl`);
-    const file = await RunFile.open(path);
-    const first = await add(file);
-    await failing(path);
-    await expect(add(file)).rejects.toMatchObject({ name: "RunFileError", code: "disk" });
-    expect(readFileSync(path).length).toBeGreaterThan(first.bytes.length + 1);
-    await expect(add(file)).rejects.toMatchObject({ name: "RunFileError", code: "changed" });
-    await file.close();
-    const again = await RunFile.open(path);
-    expect([again.end.entries, readFileSync(path, "utf8")]).toEqual([1, textOf([first])]);
-    await again.close();
   });
 });

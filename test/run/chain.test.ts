@@ -223,8 +223,13 @@ describe("a chain in files", () => {
       `lines 1 to 4, which are in files that were not passed: the last has the hash ${lines[3]!.hash}`,
     ]);
     expect(await inFiles({ after: endOf(lines[3]!) }, two, three)).toMatchObject({ complete: true });
-    expect(await inFiles({ after: endOf(lines[4]!) }, two, three)).toMatchObject({ complete: true });
-    expect(await inFiles({ after: endOf(lines[2]!) }, two, three)).toMatchObject({ fault: { kind: "chain" } });
+    // The files have the line, or none behind it.
+    expect(await inFiles({ after: endOf(lines[4]!) }, two, three)).toMatchObject({ complete: true, entries: 5 });
+    const { head } = endOf(lines[3]!);
+    expect(await inFiles({ after: { entries: 5, head } }, two)).toMatchObject({ fault: { kind: "checkpoint" } });
+    expect(await inFiles({ after: endOf(lines[1]!) }, two)).toMatchObject({ fault: { kind: "chain" } });
+    expect(await inFiles({ after: endOf(lines[8]!) }, two)).toMatchObject({ fault: { kind: "checkpoint" } });
+    expect(await inFiles({ after: endOf(lines[3]!) })).toMatchObject({ complete: true, entries: 0, lastEntry: 4 });
     expect(await inFiles({ after: { ...endOf(lines[3]!), head: "ab".repeat(32) } }, two)).toMatchObject({
       intact: false,
     });
