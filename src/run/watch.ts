@@ -259,6 +259,8 @@ class Watch {
   #recorded = 0;
   #status = "";
   #strangers = 0;
+  /** Whether the file takes no line any more, so that each name is polled once more. */
+  #isLastRound = false;
   /** Rises when all names become due at once. */
   #turn = 0;
   #wakeReload: () => void = NOTHING;
@@ -325,11 +327,11 @@ class Watch {
     return this.#summary();
   }
 
-  /** Ends the watch if the work rejects, unless the watch has ended it. */
+  /** Ends the watch if the work rejects, unless the watch has ended it; in a last round once each name was polled. */
   async #guarded(work: Promise<unknown>): Promise<void> {
     await work.catch((error: unknown) => {
       if (!(error instanceof ClientError && error.code === "aborted")) this.#errors.push(error);
-      this.#stop.abort();
+      if (!this.#isLastRound) this.#stop.abort();
     });
   }
 
@@ -378,7 +380,7 @@ class Watch {
     while (!this.#stop.signal.aborted) {
       const turn = this.#turn;
       const failure = await this.#run((own) => this.#poll(name, own));
-      if (once) return;
+      if (once || this.#isLastRound) return;
       await this.#sleep(failure === null ? intervalMs : this.#outages.waitMs(name.watched), turn);
     }
   }
@@ -546,7 +548,10 @@ class Watch {
     this.#tellStatus();
   }
 
-  /** Appends a line, in order. A refusal that the file does not take is announced without it, and the watch ends. */
+  /**
+   * Appends a line, in order. A refusal that the file does not take is announced without it. Each name is polled once
+   * more, unless another process has the file, and then the watch ends.
+   */
   async #append(content: RunContent): Promise<void> {
     const at = this.#options.now();
     const own = "verdict" in content ? this.#verifiedAt : at;
@@ -556,6 +561,10 @@ class Watch {
       this.#options.onEntry(line);
     } catch (error) {
       if ("verdict" in content && !isAccepted(content)) await this.#showUnrecorded(content as WatchResult, own);
+      if ((error as { readonly code?: unknown }).code !== "in-use") {
+        this.#isLastRound = true;
+        this.#makeDue();
+      }
       throw error;
     }
     for (const announcer of Object.values(this.#announcers)) announcer.wake();

@@ -173,6 +173,18 @@ describe("a file that refuses a line", () => {
     expect(again.refusals).toMatchObject([{ n: 1, bootProofs: [bad(1)] }]);
   });
 
+  it("from the start still announces what each name's poll refuses, unless another process has the file", async () => {
+    const { store, clock } = filling(0);
+    const apps = ["one", "two", "three"];
+    const answer = (app: string): JsonValue => (app === "two" ? bootProof : bad(app.length));
+    const seen = await watched(answer, { log: store.opened(), clock, apps, refusal: () => {} });
+    expect(seen.error?.message).toBe("no space left on the disk");
+    expect(seen.refusals.map(({ app }) => app).toSorted()).toEqual(["one", "three"]);
+    store.append = () => Promise.reject(Object.assign(new Error("in use"), { code: "in-use" }));
+    const other = await watched(answer, { log: store.opened(), clock, apps, refusal: () => {} });
+    expect([other.error?.message, other.refusals.length]).toEqual(["in use", 0]);
+  });
+
   it("ends the watch also where it was no refusal, or no target takes it", async () => {
     const good = await watched(() => bootProof, {
       ...((it) => ({ log: it.store.opened(), clock: it.clock }))(filling(0)),
