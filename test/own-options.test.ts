@@ -910,6 +910,7 @@ for (const [name, given, told = (answer: unknown) => answer] of CALLS) {
 
 /** These take text, numbers, streams, or objects of this package. What takes nothing, and errors, need no name. */
 const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
+  "readLine",
   ...[
     /^Verified[A-Z]\w+(?:\.isVerified)?$/,
     /^ExpectedEntries(?:\.|$)/,
@@ -1199,7 +1200,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   watch: "acceptance apps ephemeralKeys maxAgeMs",
   verifyRun: "checkpoint head key maxGapMs origin",
   readCheckpoint: "key origin",
-  openLog: "checkpoint",
+  ...each("after checkpoint", "openLog", "RunFile.open"),
   verifyEvidence:
     "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce " +
     "organizationId parameters payload requestedAt type uses",

@@ -296,7 +296,7 @@ function ended(end: AuditEnd, { inputs, flags }: AuditRequest, { io, isReadNoMor
   return exitCodeOfAudit(end, flags.whole === true ? total : reported);
 }
 
-/** Entries that could not be judged, and what was not read, are no verdict: the exit code is that of a run that failed. */
+/** What could not be judged, or was not read, is no verdict: the exit code is that of a command that failed. */
 function exitCodeOfAudit({ end, unmet }: AuditEnd, { entries, accepted, verdicts }: AuditEnd["total"]): number {
   const isBad = end === "failed" || accepted < entries || (unmet?.count ?? 0) > 0;
   if (verdicts.unjudged > 0 || (end === "aborted" && !isBad)) return EXIT.usage;

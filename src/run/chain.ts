@@ -1,5 +1,6 @@
 /** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
 import { concatBytes } from "../bytes.js";
+import { withoutPrototype } from "../decode/input.js";
 import { callable, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, optional, text, wholeNumber } from "../decode/shapes.js";
 import { MalformedError, faultText } from "../errors.js";
@@ -185,7 +186,8 @@ export class Chain {
   readonly #found = new Map<number, string>();
 
   constructor(reader: LineReader, options: ChainOptions = {}) {
-    [this.#reader, this.#options] = [reader, { ...options, head: options.head?.toLowerCase() }];
+    const own = withoutPrototype(options);
+    [this.#reader, this.#options] = [reader, withoutPrototype({ ...own, head: own.head?.toLowerCase() })];
   }
 
   /** Reads files to their end, or to the first fault. */
@@ -389,7 +391,7 @@ export async function* linesOf(
       [parts, length, start] = [[], 0, end + 1];
     }
     // The bytes are copied, because the stream may reuse its buffer.
-    if (start < piece.length) parts.push(piece.slice(start));
+    if (start < piece.length) parts.push(new Uint8Array(piece.subarray(start)));
     if (parts.length > MAX_PARTS) parts = [concatBytes(...parts)];
     length += piece.length - start;
     if (length > MAX_LINE_BYTES) break;

@@ -1,4 +1,5 @@
 /** Judges batches of entries, in this process, in threads, or on other machines. */
+import { withoutPrototype } from "../decode/input.js";
 import { plain, requireShape } from "../decode/options.js";
 import { list, nullable, objectOf, optional, text } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
@@ -49,20 +50,10 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
  * number of expectations, because an entry would be compared with the expectation of another entry.
  */
 export function ownBatch(batch: Batch): Batch {
-  const own = requireShape("batch", batch, BATCH);
-  requireExpectations(own);
-  return own;
-}
-
-function requireExpectations({
-  entries,
-  expected,
-}: {
-  entries: readonly unknown[];
-  expected?: readonly unknown[] | undefined;
-}): void {
-  if (expected !== undefined && expected.length !== entries.length)
+  const own = withoutPrototype(requireShape("batch", batch, BATCH));
+  if (own.expected !== undefined && own.expected.length !== own.entries.length)
     throw new TypeError("batch.expected: expected an expectation or null for each entry");
+  return own;
 }
 
 /** Returns the entries of a batch between two indices, with their expectations. */
@@ -109,9 +100,7 @@ export async function judgeBatch(
   clock: () => number = () => 0,
   onMark: (at: number, isDone: boolean) => void = () => {},
 ): Promise<JudgedBatch> {
-  const { entries } = batch;
-  const expected = Object.hasOwn(batch, "expected") ? batch.expected : undefined;
-  requireExpectations({ entries, expected });
+  const { entries, expected } = ownBatch(batch);
   let slowest = { at: 0, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();

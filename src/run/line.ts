@@ -66,7 +66,7 @@ export interface EntryPlace {
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: object): watched is { readonly app: string } {
-  return Object.hasOwn(watched, "app");
+  return Object.hasOwn(watched, "app") && (watched as { readonly app?: unknown }).app !== undefined;
 }
 
 export function watchedName(watched: Watched): string {

@@ -212,7 +212,8 @@ class Audit {
       policyDigest: setting.policy && sha256Hex(setting.policy.text),
       settingDigest: await settingDigest(setting),
     };
-    this.#writer = new ResultWriter(this.#ground.file?.end ?? NO_LINES, { ...this.#options, digests });
+    const { onlyFailures = false, out } = this.#options;
+    this.#writer = new ResultWriter(this.#ground.file?.end ?? NO_LINES, { onlyFailures, out, setting, digests });
     const { settingDigest: digest } = digests;
     await this.#event({
       event: "started",
@@ -390,7 +391,7 @@ function lateJudge(make: () => Promise<Judge>): Judge {
   };
 }
 
-interface WriterOptions extends Pick<AuditFilesOptions, "onlyFailures" | "out" | "setting"> {
+interface WriterOptions extends Required<Pick<AuditFilesOptions, "onlyFailures" | "out" | "setting">> {
   readonly digests: Pick<AuditResult, "policyDigest" | "settingDigest">;
 }
 
@@ -411,7 +412,7 @@ class ResultWriter {
 
   /** Returns the lines to write for a result, each with its line feed. */
   add(result: Written, place: EntryPlace, entry: string): string[] {
-    const { onlyFailures = false, out } = this.#options;
+    const { onlyFailures, out } = this.#options;
     if (!onlyFailures || !isAccepted(result)) return [...this.takeAccepted(), this.#result(result, place, entry)];
     if (typeof out === "function") return (this.#result(result, place, entry), []);
     const isOther =

@@ -8,7 +8,7 @@ import { callable, options, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, flag, optional, text } from "../decode/shapes.js";
 import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
-import { inTime, isInPlace, replaceWhole, syncFolder } from "../disk/whole.js";
+import { isInPlace, replaceWhole, syncFolder } from "../disk/whole.js";
 import { MalformedError } from "../errors.js";
 import { Chain, type RunStream, linesOf } from "./chain.js";
 import {
@@ -70,7 +70,7 @@ const CHECKPOINT: MembersOf<CheckpointOptions> = {
   file: demand(text),
   onCheckpoint: optional(callable),
 };
-const OPTIONS: MembersOf<RunFileOptions> = {
+export const FILE_OPTIONS: MembersOf<RunFileOptions> = {
   onLine: optional(callable),
   onNote: optional(callable),
   isNew: optional(flag),
@@ -118,7 +118,7 @@ export class RunFile {
    * chain is broken, or if it ends before its checkpoint.
    */
   static async open(path: string, given: RunFileOptions = {}): Promise<RunFile> {
-    const options = typedOptions("options", given, OPTIONS);
+    const options = typedOptions("options", given, FILE_OPTIONS);
     const at = linked(path);
     const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
     const lock = await lockOf(at, path, options.onNote);
@@ -214,7 +214,8 @@ export class RunFile {
    * is not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of
    * them is written.
    */
-  appendLines(lines: Uint8Array, end: RunEnd): Promise<void> {
+  appendLines(given: Uint8Array, end: RunEnd): Promise<void> {
+    const [lines, { entries, head }] = [new Uint8Array(given), end];
     return this.#inTurn(async () => {
       if (lines.length === 0) return;
       await this.#requireOwn();
@@ -228,7 +229,7 @@ export class RunFile {
       }
       this.#size += lines.length;
       this.#last = lines.slice(lines.lastIndexOf(0x0a, lines.length - 2) + 1);
-      this.end = end;
+      this.end = { entries, head };
     });
   }
 
@@ -264,12 +265,24 @@ export class RunFile {
   }
 
   async #requireOwn(): Promise<void> {
-    if (this.#lock !== null) await this.#try(this.#lock.requireHeld());
-    const { size, nlink } = await this.#try(inTime(this.#handle.stat()));
+    await this.#requireLock();
+    const { size, nlink } = await this.#try(this.#handle.stat());
     if (nlink === 0) throw this.#changed("it was removed");
     if (size !== this.#size) throw this.#changed(`expected ${this.#size} bytes, got ${size}`);
     const last = await this.read(size - this.#last.length, this.#last.length);
     if (Buffer.compare(last, this.#last) !== 0) throw this.#changed("its last line is another one");
+  }
+
+  /** A disk that does not answer holds this up, as it would a write: that is no lost lock. */
+  async #requireLock(): Promise<void> {
+    for (let isLate = this.#lock !== null; isLate;)
+      isLate = await this.#lock!.requireHeld().then(
+        () => false,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === "ETIMEDOUT") return true;
+          throw problemOf(error, this.path);
+        },
+      );
   }
 
   #changed(how: string): RunFileError {

@@ -1,9 +1,10 @@
 /** The file of a watch, and the clock of this process. */
 import { setTimeout as wait } from "node:timers/promises";
+import { typedOptions } from "../decode/options.js";
 import type { Signal } from "../door/platform.js";
 import { isResult, isWatchResult } from "./line.js";
 import { RunLog } from "./log.js";
-import { RunFile, RunFileError, type RunFileOptions } from "./node-file.js";
+import { FILE_OPTIONS, RunFile, RunFileError, type RunFileOptions } from "./node-file.js";
 
 export interface OpenedLog {
   readonly log: RunLog;
@@ -22,11 +23,12 @@ export interface OpenedLog {
  */
 export async function openLog(
   path: string,
-  options: Pick<RunFileOptions, "onNote" | "after" | "checkpoint"> = {},
+  given: Pick<RunFileOptions, "onNote" | "after" | "checkpoint"> = {},
 ): Promise<OpenedLog> {
+  const { onNote, after, checkpoint } = FILE_OPTIONS;
   const log = new RunLog();
   const file = await RunFile.open(path, {
-    ...options,
+    ...typedOptions("options", given, { onNote, after, checkpoint }),
     onLine: (line, offset) => {
       const { entry } = line;
       const isOfAudit = isResult(entry) ? !isWatchResult(entry) : entry.event === "started" && entry.watched === null;

@@ -151,7 +151,7 @@ describe("an equal proof", () => {
     expect(await atOnce([laterVersion, laterVersion])).toEqual(["verified", "verified"]);
   });
 
-  it("does not answer a third call that began when the first had ended, nor two at once with an equal decision", async () => {
+  it("does not answer a third call behind the first, nor two at once with an equal decision", async () => {
     const service = new EqualProofs();
     const ask = await asking(service);
     await Promise.all([account(ask, service), account(ask, service)]);

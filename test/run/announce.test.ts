@@ -200,7 +200,7 @@ describe("a file that refuses a line", () => {
   });
 });
 
-it("a file that was renamed is gone on with in a new one: what waits, and the chain; nothing is recorded again", async () => {
+it("a renamed file is gone on with in a new one: what waits, and the chain; nothing is recorded again", async () => {
   const [path, old, clock] = [join(folder, "boots.jsonl"), join(folder, "boots.1.jsonl"), new SimulatedClock()];
   const { log, reopen, close } = await openLog(path);
   const reopening = async (_: string, elapsed: number): Promise<JsonValue> => {

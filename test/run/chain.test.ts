@@ -131,6 +131,14 @@ describe("an intact file", () => {
     expect(await verified("")).toMatchObject({ intact: true, entries: 0, head: NO_LINE, firstAt: null });
   });
 
+  it("is accepted if the stream reuses one Node buffer", async () => {
+    const [bytes, buffer] = [Buffer.from(textOf(lines)), Buffer.alloc(700)];
+    const stream = (async function* () {
+      for (let at = 0; at < bytes.length; at += 700) yield buffer.subarray(0, bytes.copy(buffer, 0, at, at + 700));
+    })();
+    expect(await verifyRun([{ name: null, stream }])).toMatchObject({ intact: true, entries: 9 });
+  });
+
   it("is compared with a kept head", async () => {
     const head = lines[8]!.hash;
     expect((await verified(textOf(lines), { head: head.toUpperCase() })).open).toHaveLength(1);
