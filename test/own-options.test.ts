@@ -789,15 +789,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return [file.end, readFileSync(path, "utf8")];
     }),
   ],
-  "RunFile.appendLines": [
-    door([toUtf8(`${Buffer.from(lines[0]!.bytes).toString()}\n`)], async (bytes) => {
-      const path = join(folder, `${logs++}.log`);
-      const file = await runNode.RunFile.open(path);
-      await file.appendLines(bytes, { entries: 1, head: lines[0]!.hash });
-      await file.close();
-      return readFileSync(path, "utf8");
-    }),
-  ],
   bundleNotices: [
     door(
       [{ policyFrom: "bundle", packed: { now: "n", verdict: "verified", differences: [] } } as formats.BundleFacts],
@@ -914,7 +905,7 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   ...[
     /^Verified[A-Z]\w+(?:\.isVerified)?$/,
     /^ExpectedEntries(?:\.|$)/,
-    /^RunFile(?:\.(?!open$|append)|$)/,
+    /^RunFile(?:\.(?!open$|append$)|$)/,
     /^RunLog(?:\.|$)/,
   ],
   ...[/^fetch(?:Activity|BootProof|LatestBootProof)$/, /^require(?:Authentic|Verified|LogKey)$/],

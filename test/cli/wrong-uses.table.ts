@@ -84,7 +84,7 @@ const TAKES_BOOT = "--boot-proof takes a boot proof: bootproof fetch --app NAME 
 const A_POLICY = "--policy takes a policy: bootproof pin makes one";
 const PINNED_BY = "bootproof pin makes one";
 const NOT_PEM = ["a certificate", "--trust-anchor"];
-const WATCH_LOG = "Expected a log: bootproof watch --log writes one.";
+const WATCH_LOG = "Expected the file that bootproof watch --log or bootproof audit --out writes.";
 const SEE_VERIFY = "See bootproof verify --help.";
 
 /** After `verify --boot-proof`, before `--policy policy.json`. */
