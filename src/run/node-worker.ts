@@ -11,6 +11,7 @@ import { ATTEMPTS } from "./node-queue.js";
 import { type QueueSide, joinQueue } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
 import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
+import type { RunSignal } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
 import { type SentBatch, readJob, writeAnswer } from "./node-seal.js";
 import { type Held, TOLD_SETTING, type ToldSetting, ownHeld, settingDigest } from "./setting.js";
@@ -21,7 +22,7 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
   /** Called after each batch that was judged here. */
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
-  readonly signal?: AbortSignal;
+  readonly signal?: RunSignal;
   /** Milliseconds of silence after which another worker gets the batches of this one. Default: 5,000. */
   readonly lockMs?: number;
 }
