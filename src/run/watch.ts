@@ -163,6 +163,8 @@ const MOST_HELD_MS = 2000;
 const MOST_TOGETHER_MS = 60_000;
 /** Milliseconds that the end of a watch waits for its file. */
 const MOST_ENDING_MS = 5000;
+/** Milliseconds after which the last round waits for no response. */
+const MOST_LAST_ROUND_MS = 60_000;
 const LEAST_REFRESH_MS = 1000;
 /** Limit of a boot proof as JSON text, in bytes: twice that of a response, because rewriting can lengthen numbers. */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
@@ -251,6 +253,7 @@ class Watch {
   readonly #signed: SignedPolicy | null;
   readonly #stop = new AbortController();
   readonly #running = new Set<AbortController>();
+  readonly #requests = new Set<AbortController>();
   readonly #sleeping = new Set<AbortController>();
   readonly #errors: unknown[] = [];
   #setting: HeldSetting | null = null;
@@ -312,7 +315,7 @@ class Watch {
     this.#reloads.readAt = this.#startedAt = now();
     this.#stop.signal.addEventListener("abort", () => {
       this.#makeDue();
-      for (const one of this.#running) one.abort();
+      for (const one of [...this.#running, ...this.#requests]) one.abort();
     });
     const stop = (): void => this.#stop.abort();
     if (signal?.aborted) stop();
@@ -386,7 +389,7 @@ class Watch {
   }
 
   async #poll(name: Counts, signal: Signal): Promise<Failure | null> {
-    const fetched = await this.#request(name.watched, signal);
+    const fetched = await this.#run((own) => this.#request(name.watched, own), this.#requests);
     if (signal.aborted) return null;
     const work = (): Promise<Failure | null> =>
       this.#take(name, (fetched as { readonly bootProof: JsonValue }).bootProof);
@@ -561,14 +564,18 @@ class Watch {
       this.#options.onEntry(line);
     } catch (error) {
       if ("verdict" in content && !isAccepted(content)) await this.#showUnrecorded(content as WatchResult, own);
-      if ((error as { readonly code?: unknown }).code !== "in-use") {
-        this.#isLastRound = true;
-        this.#makeDue();
-      }
+      if ((error as { readonly code?: unknown }).code !== "in-use") this.#beginLastRound();
       throw error;
     }
     for (const announcer of Object.values(this.#announcers)) announcer.wake();
     this.#tellStatus();
+  }
+
+  #beginLastRound(): void {
+    const giveUp = (): void => this.#requests.forEach((one) => one.abort());
+    if (!this.#isLastRound) this.#options.sleep(MOST_LAST_ROUND_MS, this.#stop.signal).then(giveUp, NOTHING);
+    this.#isLastRound = true;
+    this.#makeDue();
   }
 
   /** Time of the verification whose result is being recorded. */
@@ -602,7 +609,8 @@ class Watch {
     } catch (error) {
       const failure = failureOf(error);
       const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
-      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#run((own) => this.#pauseFor(pauseMs, own))]);
+      const pause = (): Promise<void> => this.#run((own) => this.#pauseFor(pauseMs, own), this.#requests);
+      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, pause()]);
       return { failure };
     }
   }

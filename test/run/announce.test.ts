@@ -185,6 +185,14 @@ describe("a file that refuses a line", () => {
     expect([other.error?.message, other.refusals.length]).toEqual(["in use", 0]);
   });
 
+  it("waits a minute at most for a name that does not respond", async () => {
+    const { store, clock } = filling(0);
+    const answer = (app: string): JsonValue | typeof NEVER => (app === "two" ? NEVER : bad(1));
+    const seen = await watched(answer, { log: store.opened(), clock, apps: ["one", "two"], refusal: () => {} });
+    expect([seen.error?.message, seen.refusals.length]).toEqual(["no space left on the disk", 1]);
+    expect(clock.elapsedMs).toBeLessThanOrEqual(2 * MINUTE);
+  });
+
   it("ends the watch also where it was no refusal, or no target takes it", async () => {
     const good = await watched(() => bootProof, {
       ...((it) => ({ log: it.store.opened(), clock: it.clock }))(filling(0)),

@@ -302,11 +302,13 @@ describe("a month of a watch", () => {
     expect(messages.some(({ event }) => event === "not-announced")).toBe(true);
   });
 
-  it("ended for a full disk, once the refusal that it found was announced", () => {
+  it("ended for a full disk, once the refusal of each name was announced", () => {
     expect(errors).toMatchObject([{ message: "no space left on the disk" }]);
     const unrecorded = delivered.filter(({ entry }) => entry.n === undefined);
-    expect(unrecorded).toMatchObject([{ what: "refusal", entry: { recorded: false, verdict: "rejected" } }]);
-    expect(elapsedAt(unrecorded[0]!.entry.at)).toBeGreaterThanOrEqual(FULL.from);
+    const refused = { what: "refusal", entry: { recorded: false, verdict: "rejected" } };
+    expect(unrecorded).toMatchObject([refused, refused]);
+    expect(unrecorded.map(({ entry }) => nameOf(entry)).toSorted()).toEqual(NAMES.toSorted());
+    for (const { entry } of unrecorded) expect(elapsedAt(entry.at)).toBeGreaterThanOrEqual(FULL.from);
   });
 
   it("left a sign of life every three hours, but for the full disk", () => {
