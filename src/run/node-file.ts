@@ -20,7 +20,16 @@ import {
   readCheckpoint,
   signCheckpointBy,
 } from "./checkpoint.js";
-import { LineReader, RUN_FORMAT, type RunEnd, type RunLine } from "./line.js";
+import {
+  LineReader,
+  RUN_FORMAT,
+  type RunEnd,
+  type RunEntry,
+  type RunLine,
+  isResult,
+  isWatchResult,
+  readLine,
+} from "./line.js";
 
 /**
  * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
@@ -57,7 +66,7 @@ export interface RunFileOptions {
   readonly onLine?: (line: RunLine, offset: number) => void;
   /** Receives sentences for the operator: an unfinished line was cut off, a lock is watched, a checkpoint is late. */
   readonly onNote?: (text: string) => void;
-  /** Whether to begin a new chain. What the file has is deleted. */
+  /** Whether to begin a new chain. What the file has is deleted, unless it is the log of a watch. */
   readonly isNew?: boolean;
   /** The file whose chain this file goes on with. */
   readonly after?: string;
@@ -154,7 +163,7 @@ export class RunFile {
     const checkpoint = this.#signing && !isNew ? await this.#signing.newest() : null;
     const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
     if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
-    if (isNew) await this.#try(this.#handle.truncate(0));
+    if (isNew) await this.#beginAnew();
     chain.begin(this.path);
     if (chain.fault === null) await this.#readLines(chain);
     if (chain.fault === null) chain.finish();
@@ -163,6 +172,17 @@ export class RunFile {
     this.end = chain.end;
     await this.#try(this.#handle.truncate(this.#size));
     await syncFolder(dirname(this.#at));
+  }
+
+  /** Deletes what the file has. The log of a watch is refused: nothing makes what it recorded again. */
+  async #beginAnew(): Promise<void> {
+    for await (const { bytes } of linesOf(this.#bytes())) {
+      const line = await readLine(bytes).catch(() => null);
+      if (line !== null && isOfWatch(line.entry))
+        throw new RunFileError("setting", this.path, "it is the log of a watch: an audit does not replace it", ANEW);
+      break;
+    }
+    await this.#try(this.#handle.truncate(0));
   }
 
   /** Reads the lines of the file, up to the first fault. */
@@ -357,6 +377,11 @@ class Signing {
 
 async function signingOf(options: CheckpointOptions, path: string): Promise<Signing> {
   return new Signing(await noteSigner(options.key), options.origin ?? originOf(basename(path)), options);
+}
+
+function isOfWatch(entry: RunEntry): boolean {
+  if (isResult(entry)) return isWatchResult(entry);
+  return entry.event === "started" ? entry.watched !== null : entry.event !== "accepted";
 }
 
 function withFeed(bytes: Uint8Array): Uint8Array {

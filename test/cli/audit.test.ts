@@ -184,8 +184,12 @@ describe("audit", () => {
       expect(readFileSync(out, "utf8")).toBe(before);
     }
     const log = fileOf(before.slice(0, before.indexOf("\n") + 1).replace('"watched":null', '"watched":[{"app":"a"}]'));
-    const { stderr } = await audit("--policy", policy, input, "--out", log, "--resume");
-    expect(stderr).toContain("it is the log of a watch");
+    const recorded = readFileSync(log);
+    for (const more of [["--resume"], []]) {
+      const { code, stderr } = await audit("--policy", policy, input, "--out", log, ...more);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("it is the log of a watch")]);
+      expect(readFileSync(log)).toEqual(recorded);
+    }
   });
 
   it("counts a night with nothing to add as good in its health, and a failed one never", async () => {
