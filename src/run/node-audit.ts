@@ -441,10 +441,10 @@ class ResultWriter {
 
   #result(result: Written, place: EntryPlace, entry: string): string {
     const { digests, setting } = this.#options;
-    const { documentTimes: _, ...own } = result;
     const start = resultStart(this.end, setting.now, { ...place, entry });
     let tail = this.#tails.get(result);
     if (tail === undefined) {
+      const { documentTimes: _, ...own } = result;
       tail = lineText(this.end, setting.now, { ...place, entry, ...own, ...digests }).slice(start.length);
       this.#tails.set(result, tail);
     }
