@@ -207,6 +207,13 @@ export function isWatchResult(content: RunContent): content is WatchResult {
   return isResult(content) && Object.hasOwn(content, "bootProofs");
 }
 
+/** Whether a watch wrote this line. Every other line is of an audit. */
+export function isOfWatch(content: RunContent): boolean {
+  if (isResult(content)) return isWatchResult(content);
+  if (content.event === "started") return content.watched !== null;
+  return content.event === "stopped" ? content.polls !== null : content.event !== "accepted";
+}
+
 /** What is announced: a refusal, or the beginning or the end of an outage. Null for other lines. */
 export function announcedAs(content: RunContent): "refusal" | "outage" | null {
   if (isResult(content)) return isWatchResult(content) && !isAccepted(content) ? "refusal" : null;

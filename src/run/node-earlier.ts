@@ -7,6 +7,7 @@ import {
   type RunEntry,
   type RunEvents,
   type RunLine,
+  isOfWatch,
   isResult,
   isWatchResult,
 } from "./line.js";
@@ -31,14 +32,13 @@ export class EarlierRuns {
   isOfWatch = false;
 
   add({ entry, bytes }: RunLine, offset: number): void {
+    this.isOfWatch ||= isOfWatch(entry);
     if (isResult(entry)) {
-      if (isWatchResult(entry)) this.isOfWatch = true;
-      else for (const tally of [this.total, this.unreported]) tally.add(entry);
+      if (!isWatchResult(entry)) for (const tally of [this.total, this.unreported]) tally.add(entry);
     } else if (entry.event === "accepted") {
       for (const tally of [this.total, this.unreported]) tally.addAccepted(entry.count, entry.verified);
     } else if (entry.event === "started") {
       this.started = entry;
-      this.isOfWatch ||= entry.watched !== null;
       const expectations = Number.parseInt(entry.setting?.["expected"] ?? "0", 10);
       this.parts.push({ from: offset + bytes.length + 1, expectations });
     } else if (entry.event === "stopped") this.unreported = new Tally();

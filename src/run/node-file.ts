@@ -20,16 +20,7 @@ import {
   readCheckpoint,
   signCheckpointBy,
 } from "./checkpoint.js";
-import {
-  LineReader,
-  RUN_FORMAT,
-  type RunEnd,
-  type RunEntry,
-  type RunLine,
-  isResult,
-  isWatchResult,
-  readLine,
-} from "./line.js";
+import { LineReader, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
 
 /**
  * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
@@ -377,11 +368,6 @@ class Signing {
 
 async function signingOf(options: CheckpointOptions, path: string): Promise<Signing> {
   return new Signing(await noteSigner(options.key), options.origin ?? originOf(basename(path)), options);
-}
-
-function isOfWatch(entry: RunEntry): boolean {
-  if (isResult(entry)) return isWatchResult(entry);
-  return entry.event === "started" ? entry.watched !== null : entry.event !== "accepted";
 }
 
 function withFeed(bytes: Uint8Array): Uint8Array {

@@ -1,8 +1,9 @@
 /** The jobs and answers of a queue. Anyone with access to its server can write to it, so both carry a seal. */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { attempt } from "../errors.js";
 import { readResults, writeResults } from "./answered.js";
 import type { Batch, JudgedBatch } from "./judge.js";
+import { sha256Hex } from "./node-file.js";
 import { secretBytes } from "./queue-options.js";
 
 /** A batch of a run, with everything that decides its results. */
@@ -39,11 +40,7 @@ export class Seals {
 /** Returns what the seals of a batch cover, as a line of JSON. No two batches have the same. */
 export function sealedFacts({ run, batch, setting, now, entries, expected }: SentBatch): string {
   const wanted = expected?.map((each) => (each === null ? null : sha256Hex(each)));
-  return JSON.stringify([run, batch, setting, now, entries.map(sha256Hex), wanted ?? null]);
-}
-
-function sha256Hex(bytes: Uint8Array | string): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return JSON.stringify([run, batch, setting, now, entries.map((entry) => sha256Hex(entry)), wanted ?? null]);
 }
 
 interface WrittenJob extends Omit<SentBatch, "entries"> {

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { typedOptions } from "../decode/options.js";
 import type { Signal } from "../door/platform.js";
-import { isResult, isWatchResult } from "./line.js";
+import { isOfWatch } from "./line.js";
 import { RunLog } from "./log.js";
 import { FILE_OPTIONS, RunFile, RunFileError, type RunFileOptions } from "./node-file.js";
 
@@ -30,9 +30,7 @@ export async function openLog(
   const file = await RunFile.open(path, {
     ...typedOptions("options", given, { onNote, after, checkpoint }),
     onLine: (line, offset) => {
-      const { entry } = line;
-      const isOfAudit = isResult(entry) ? !isWatchResult(entry) : entry.event === "started" && entry.watched === null;
-      if (isOfAudit)
+      if (!isOfWatch(line.entry))
         throw new RunFileError("setting", path, "it has the results of an audit, and is no log of a watch");
       log.add(line, offset);
     },

@@ -12,6 +12,7 @@ import {
   verifyRun,
 } from "../../src/run/index.js";
 import { type AuditEnd, type AuditFilesOptions, ExpectedEntries, auditFiles, runStreams } from "../../src/run/node.js";
+import { NO_LINES, lineText } from "../../src/run/line.js";
 import { sha256Hex } from "../../src/run/node-file.js";
 import { NOW, forge, optionsOf } from "../attacks/support.js";
 import { fastTestFolder } from "../support/folder.js";
@@ -136,6 +137,14 @@ describe("a file of results", () => {
     const once = readFileSync(out, "utf8");
     await audited({ out });
     expect(readFileSync(out, "utf8")).toBe(once);
+  });
+
+  it.each([true, false])("is never the log of a watch, also one after a rename (resume: %s)", async (resume) => {
+    const [out, at] = [pathOf("log"), setting.now];
+    const text = lineText(NO_LINES, at, { event: "alive", since: at, polls: [{ app: "signer", good: 1, failed: 0 }] });
+    writeFileSync(out, `${text}\n`);
+    await expect(audited({ out, resume })).rejects.toThrow("it is the log of a watch");
+    expect(readFileSync(out, "utf8")).toBe(`${text}\n`);
   });
 
   it("reports counts, and the place of the slowest entry", async () => {
