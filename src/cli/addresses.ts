@@ -5,9 +5,10 @@ import { ADDRESS_CLASSES, type Acceptable, type UnplacedKey } from "../addresses
 import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../door/addresses.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
+import * as table from "../show/addresses.js";
+import { writeText } from "../show/terminal.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { AddressFolder, type AddressQuestion, piecesIn } from "./addresses-folder.js";
-import * as table from "./addresses-text.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf, organizationOf, reached } from "./connection.js";
 import { STDIN, isMalformed } from "./files.js";
@@ -39,7 +40,7 @@ none, or a key was exported or imported and nothing says in which wallet it is (
 policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
 
 const FORMATS = {
-  text: (result, { all }, io) => table.tableText(result, all === true, textOptions(io)),
+  text: (result, { all }, io) => writeText(table.tableDoc(result, all === true), textOptions(io)),
   json: table.tableJson,
   ndjson: table.tableLines,
   csv: table.tableCsv,

@@ -1,7 +1,7 @@
 /** The policy of an audit as plain data, for the audit and its workers. */
 import type { AuditSetting } from "../run/index.js";
 import { signedClaims } from "../report/report.js";
-import { signedText } from "../report/text.js";
+import { signedText } from "../show/verdict.js";
 import type { InputFiles } from "./files.js";
 import type { Io } from "./io.js";
 import { readTrustAnchor } from "./option-files.js";

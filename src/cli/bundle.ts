@@ -88,7 +88,7 @@ async function bundle(
   const policy = given?.policy ?? library.NO_POLICY_ANY_ENCLAVE;
   const { report, bundle: made } = await packBundle(evidence, { policy, ...options, ...verifier });
   if (made === null) {
-    const { renderFailures } = await import("../report/text.js");
+    const { renderFailures } = await import("../show/text.js");
     io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);
     return exitCodeOf(report);
   }

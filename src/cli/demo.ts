@@ -7,10 +7,11 @@ import { parsePolicy } from "../appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyBootProof, verifyEvidence } from "../bootproof.js";
 import { warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
-import { pageOf, wrapped } from "../report/layout.js";
 import type { Report } from "../report/report.js";
-import { renderSummary } from "../report/summary.js";
-import { renderFailures } from "../report/text.js";
+import { type Section, section, words } from "../show/doc.js";
+import { failuresDoc, summaryDoc } from "../show/report.js";
+import { writeText } from "../show/terminal.js";
+import { lookOf } from "../show/text.js";
 import { commandOf } from "./command.js";
 import { APP_PROOF, BOOT_PROOF, ORIGIN } from "./demo-evidence.js";
 import { EXIT } from "./exit-codes.js";
@@ -76,27 +77,27 @@ export const addDemoCommand = commandOf(
 );
 
 function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io): string {
-  const options = textOptions(io);
-  const paragraph = (text: string, head = ""): string => `${wrapped(pageOf(options), head, text).join("\n")}\n`;
   const meanings = warningsOf(good, []).map((text) => MEANINGS.find(([words]) => text.includes(words))?.[1] ?? text);
   const [repository, path, commit] = ORIGIN;
-  return [
-    paragraph(
-      "This evidence is real: a boot proof of an enclave on AWS Nitro, and an app proof that this enclave signed, as " +
-        `https://github.com/${repository} has them (${path}, commit ${commit.slice(0, 8)}). Both are verified as of ` +
-        `${CAPTURED}, when they were captured, against a policy that pins what the boot proof itself shows. ` +
-        "A policy of yours comes from a source that you trust.",
-    ),
-    renderSummary(good, options),
-    `What the warnings mean:\n${meanings.map((text) => paragraph(text, "  - ")).join("")}`,
-    paragraph(
-      `Now one byte of the app proof is changed: the address ends in ${CHANGED} instead of ${DIGITS}. ` +
-        "The enclave did not sign that:",
-    ),
-    renderFailures(bad, options),
-    paragraph("Nothing was fetched or sent. The files are in this folder, and these commands do the same by hand:"),
-    byHand(folder, programName(io)),
-  ].join("\n");
+  const intro =
+    "This evidence is real: a boot proof of an enclave on AWS Nitro, and an app proof that this enclave signed, as " +
+    `https://github.com/${repository} has them (${path}, commit ${commit.slice(0, 8)}). Both are verified as of ` +
+    `${CAPTURED}, when they were captured, against a policy that pins what the boot proof itself shows. ` +
+    "A policy of yours comes from a source that you trust.";
+  const change =
+    `Now one byte of the app proof is changed: the address ends in ${CHANGED} instead of ${DIGITS}. ` +
+    "The enclave did not sign that:";
+  const end = "Nothing was fetched or sent. The files are in this folder, and these commands do the same by hand:";
+  const paragraph = (text: string): Section => ({ blocks: [words(text)] });
+  const sections = [
+    paragraph(intro),
+    ...summaryDoc(good, [], lookOf("summary")).sections,
+    ...section("What the warnings mean", [{ kind: "list", items: meanings }]),
+    paragraph(change),
+    ...failuresDoc(bad, lookOf("normal")).sections,
+    paragraph(end),
+  ];
+  return `${writeText({ sections }, textOptions(io))}\n${byHand(folder, programName(io))}`;
 }
 
 /** Returns commands for a POSIX shell. Lines are not wrapped, so that they can be pasted. */

@@ -4,6 +4,9 @@ import { listed } from "../errors.js";
 import type * as explanations from "../report/explanations.js";
 import { jsonDocument } from "../report/json.js";
 import type { TermExplanation } from "../report/texts.js";
+import type { Doc } from "../show/doc.js";
+import type * as documents from "../show/explanations.js";
+import { writeText } from "../show/terminal.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { UsageError, textOptions } from "./io.js";
@@ -36,38 +39,42 @@ export const addExplainCommand = commandOf<"explain", [word: string | undefined]
   async ({ command, args, flags, io }, word) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const library = await import("../report/explanations.js");
-    const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
-    io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
+    const [library, docs] = await Promise.all([
+      import("../report/explanations.js"),
+      import("../show/explanations.js"),
+    ]);
+    const found = word === undefined ? listOf(library, docs) : explanationOf(library, docs, word, seeHelpOf(command));
+    io.stdout.write(format === "json" ? jsonDocument(found.json) : writeText(found.doc(), textOptions(io)));
     return EXIT.good;
   },
 );
 
 type Explanations = typeof explanations;
+type Documents = typeof documents;
 
 interface Found {
   readonly json: object;
-  readonly text: (options: { readonly color: boolean; readonly width: number }) => string;
+  readonly doc: () => Doc;
 }
 
 const JSON_FORMAT = "bootproof-explanation/1";
 
-function listOf({ GLOSSARY, TERMS, explainCheck, renderCheckList }: Explanations): Found {
+function listOf({ GLOSSARY, TERMS, explainCheck }: Explanations, { checkListDoc }: Documents): Found {
   const checks = CHECK_IDS.map((id) => {
     const { title, group } = explainCheck(id);
     return { id, title, group };
   });
   const terms = Object.entries({ ...TERMS, ...GLOSSARY }).map(([term, { title }]) => ({ term, title }));
-  return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
+  return { json: { format: JSON_FORMAT, checks, terms }, doc: checkListDoc };
 }
 
-function explanationOf(library: Explanations, word: string, see: string): Found {
+function explanationOf(library: Explanations, docs: Documents, word: string, see: string): Found {
   const asked = word.toLowerCase();
   if (isCheckId(asked)) {
     const explanation = library.explainCheck(asked);
     return {
       json: { format: JSON_FORMAT, ...explanation },
-      text: (options) => library.renderCheckExplanation(explanation, options),
+      doc: () => docs.explanationDoc(explanation),
     };
   }
   const hyphens = word.replace(/(?<=[a-z])(?=[A-Z])| /g, "-").toLowerCase();
@@ -77,7 +84,7 @@ function explanationOf(library: Explanations, word: string, see: string): Found 
   const { name, ...rest } = term;
   return {
     json: { format: JSON_FORMAT, term: name, ...rest },
-    text: (options) => library.renderTermExplanation(term, options),
+    doc: () => docs.termDoc(term),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Fits help texts to the width of the terminal. */
-import { pageOf } from "../report/layout.js";
+import { pageOf } from "../show/terminal.js";
 
 const PROMPT = "$ ";
 const HANGING = 4;

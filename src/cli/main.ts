@@ -1,7 +1,7 @@
 /** Selects, loads and runs the command. */
 import { type Command, CommanderError } from "commander";
 import { fstatSync } from "node:fs";
-import { pageOf, wrapped } from "../report/layout.js";
+import { pageOf, wrapped } from "../show/terminal.js";
 import { TOOL } from "../version.js";
 import { type AddCommand, CheckedCommand, type CommandSummary, registered } from "./command.js";
 import { EXIT } from "./exit-codes.js";

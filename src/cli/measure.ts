@@ -3,13 +3,13 @@ import type { MeasuredComparison } from "../appraise/measured.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { jsonDocument } from "../report/json.js";
-import { pageOf } from "../report/layout.js";
+import { type MeasureResult, type Pcrs, measuredDoc, measuredJson } from "../show/measure.js";
+import { writeText } from "../show/terminal.js";
 import { measuredBinary, measuredImage } from "./built.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { nameOf } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
-import { type MeasureResult, type Pcrs, measuredJson, measuredText } from "./measure-text.js";
 import type { Flags, OptionName } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -60,13 +60,17 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     const result: MeasureResult = {
       image: measured === undefined ? null : { file: nameOf(image!), measured },
       binary: pivotHash === undefined ? null : { file: nameOf(flags.binary!), pivotHash },
-      flags,
+      given: {
+        roleArn: flags.roleArn ?? null,
+        instanceId: flags.instanceId ?? null,
+        policy: flags.policy === undefined ? null : nameOf(flags.policy),
+      },
       pcrs,
       comparison,
       now: io.now(),
     };
     io.stdout.write(
-      format === "json" ? jsonDocument(measuredJson(result)) : measuredText(result, pageOf(textOptions(io))),
+      format === "json" ? jsonDocument(measuredJson(result)) : writeText(measuredDoc(result), textOptions(io)),
     );
     return comparison?.fits === false ? EXIT.different : EXIT.good;
   },

@@ -86,7 +86,7 @@ export async function pinnedWithBuilds(
   const policy: PolicyFile = { ...pinned.made.policy, deployments };
   const report = await rejectedUnder(policy, pinned.verified);
   if (report !== null) {
-    const { renderFailures } = await import("../report/text.js");
+    const { renderFailures } = await import("../show/text.js");
     io.stderr.write(`Not pinned.\n${renderFailures(report, messageOptions(io))}`);
     return null;
   }

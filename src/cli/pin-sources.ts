@@ -123,7 +123,7 @@ interface PinnedVerdict {
 }
 
 async function refuse(judged: readonly PinnedVerdict[], io: Io): Promise<null> {
-  const { renderFailures } = await import("../report/text.js");
+  const { renderFailures } = await import("../show/text.js");
   const rejected = judged.filter(({ verified }) => verified === null);
   const texts = rejected.map(({ label, report }) => {
     const failures = renderFailures(report, messageOptions(io));

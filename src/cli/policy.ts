@@ -67,7 +67,7 @@ const addCheck = commandOf<"policy check", [file: string]>(
       return checkFeedFile({ feed: path, signers: flags.policySigners }, { files, io, format });
     const [{ checkPolicy }, { renderPolicyCheck }] = await Promise.all([
       import("../appraise/describe.js"),
-      import("../report/policy-text.js"),
+      import("../show/policy.js"),
     ]);
     const bytes = await ofKind(files, path, "POLICY");
     files.throwFaults();

@@ -1,6 +1,6 @@
 /** Shows the current work in the last line of a terminal after one second, and removes it at the end. */
 import { printable } from "../report/printable.js";
-import { piecesOf } from "../report/width.js";
+import { piecesOf } from "../show/width.js";
 
 const PATIENCE_MS = 1000;
 const DEFAULT_COLUMNS = 80;

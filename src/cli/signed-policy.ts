@@ -6,6 +6,7 @@ import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import type * as SignedPolicies from "../signed-policy/index.js";
+import { writeText } from "../show/terminal.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
@@ -125,8 +126,8 @@ export const addReview = commandOf<"policy review", [envelope: string]>(
 );
 
 async function showReview(proposal: Proposal, io: Io): Promise<number> {
-  const { reviewText } = await import("./signed-policy-text.js");
-  io.stdout.write(reviewText(await (await library()).reviewPolicy(proposal), textOptions(io)));
+  const { reviewDoc } = await import("../signed-policy/text.js");
+  io.stdout.write(writeText(reviewDoc(await (await library()).reviewPolicy(proposal)), textOptions(io)));
   return EXIT.good;
 }
 
@@ -231,7 +232,7 @@ export async function checkFeedFile(
   const signers = await fileOf(files, paths.signers, "--policy-signers");
   files.throwFaults();
   const check = await (await library()).checkFeed({ feed: feed!, signers: signers!, now: io.now() });
-  const { feedText } = await import("./signed-policy-text.js");
-  io.stdout.write(format === "json" ? jsonDocument(check) : feedText(check, textOptions(io)));
+  const { feedDoc } = await import("../signed-policy/text.js");
+  io.stdout.write(format === "json" ? jsonDocument(check) : writeText(feedDoc(check), textOptions(io)));
   return check.faults.length === 0 ? EXIT.good : EXIT.rejected;
 }

@@ -1,6 +1,6 @@
 /** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
 import type { VerifyOptions } from "../bootproof.js";
-import type { Detail } from "../report/layout.js";
+import type { Detail } from "../show/checks.js";
 import type { ReportFormat } from "../report/report.js";
 import type { ExpectedPayload } from "../verify/expected-payload.js";
 import {

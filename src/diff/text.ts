@@ -1,26 +1,13 @@
-/** Renders a difference for a terminal. */
+/** The document of a difference. */
 import { sideBySide } from "../report/compare.js";
-import {
-  type Page,
-  type Style,
-  type TextOptions,
-  notVerifiedLines,
-  pageOf,
-  wordFirst,
-  wrapped,
-} from "../report/layout.js";
-import { printable, printableStart, shortHex } from "../report/printable.js";
+import { printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
+import { type Doc, type Row, type Tone, labelled, notVerified, rows, words } from "../show/doc.js";
+import { type LineOptions, writeText } from "../show/terminal.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
 import type { Change, Difference } from "./diff.js";
 
-export const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
-  critical: ["bold", "red"],
-  notable: ["onYellow"],
-  minor: ["dim"],
-};
-const LABEL = 10;
-const LABEL_INSIDE = 8;
+export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { critical: "bad", notable: "warning", minor: "quiet" };
 /** Maximum characters of names, and of values without a counterpart. */
 const MAX_VALUE = 600;
 const MAX_NAME = 160;
@@ -32,59 +19,54 @@ const WANTED = "difference: expected the awaited result of diffUnverified";
  * Renders a difference. The first line is `same`, or `different` with the number of changes of each severity. `NOT
  * VERIFIED` and the changes follow. Ends with a line feed. Throws TypeError for any other object.
  */
-export function renderDiff(difference: Difference, options: TextOptions = {}): string {
-  return renderWhole(difference, WANTED, () => differenceText(difference, pageOf(options)));
+export function renderDiff(difference: Difference, options: LineOptions = {}): string {
+  return renderWhole(difference, WANTED, () => writeText(diffDoc(difference), options));
 }
 
-function differenceText(difference: Difference, page: Page): string {
+export function diffDoc(difference: Difference): Doc {
   const { same, kind, compared, counts, changes, leftOut } = difference;
   const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
-  const lines = [
-    page.paint(same ? "same" : `different: ${numbers.join(", ")}`, "bold"),
-    ...notVerifiedLines(page, difference),
-    ...wrapped(page, "", compared === null ? `Both: ${printable(kind)}.` : partsText(kind, compared)),
-    ...changes.flatMap((change) => ["", ...changeLines(page, change)]),
-    ...(leftOut > 0 ? ["", `and ${leftOut} more`] : []),
+  const head = [
+    words(same ? "same" : `different: ${numbers.join(", ")}`, "strong"),
+    notVerified(difference),
+    words(compared === null ? `Both: ${kind}.` : partsText(kind, compared)),
   ];
-  return `${lines.join("\n")}\n`;
+  return {
+    sections: [
+      { blocks: head },
+      ...changes.map((change) => ({ blocks: [rows([changeRow(change)])] })),
+      ...(leftOut > 0 ? [{ blocks: [words(`and ${leftOut} more`)] }] : []),
+    ],
+  };
 }
 
-/** Returns a paragraph: what changed, what it means, both values, and where. */
-export function changeLines(
-  page: Page,
-  { what, severity, place, also, entry, before, after, means }: Change,
-): string[] {
-  const label = severity.toUpperCase();
+/** Returns a row with what changed and, beneath it, what that means, both values, and where. */
+export function changeRow({ what, severity, place, also, entry, before, after, means }: Change): Row {
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;
   // The note about lengths mentions an expected value, but neither file is the expected one.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
-  return [
-    ...wordFirst(page, [label, ...SEVERITY_STYLES[severity]], wrapped(page, label.padEnd(LABEL), titleOf(what, entry))),
-    ...wrapped(page, " ".repeat(LABEL), printable(means)),
-    ...valueLines(page, "before", before, sides?.expected),
-    ...valueLines(page, "after", after, sides?.actual),
-    ...(note === null ? [] : labelled(page, "", note)),
-    ...labelled(page, "at", placesText([place, ...also])).map((line) => page.paint(line, "dim")),
-  ];
+  return {
+    label: severity.toUpperCase(),
+    tone: SEVERITY_TONES[severity],
+    text: entry === "" ? CHANGES[what].title : `${CHANGES[what].title} ${nameText(entry)}`,
+    below: [
+      { label: "means", text: means },
+      ...labelled("before", valueTexts(before, sides?.expected)),
+      ...labelled("after", valueTexts(after, sides?.actual)),
+      ...(note === null ? [] : [{ label: "", text: note }]),
+      { label: "at", tone: "quiet", text: placesText([place, ...also]) },
+    ],
+  };
 }
 
-function valueLines(page: Page, label: string, text: string | null, compared: readonly string[] | undefined): string[] {
-  if (text === null) return labelled(page, label, NOT_THERE);
+function valueTexts(text: string | null, compared: readonly string[] | undefined): readonly string[] {
+  if (text === null) return [NOT_THERE];
   const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
-  return lines.flatMap((line, index) => labelled(page, index === 0 ? label : "", line === "" ? "(empty)" : line));
-}
-
-function labelled(page: Page, label: string, text: string): string[] {
-  return wrapped(page, " ".repeat(LABEL) + label.padEnd(LABEL_INSIDE), text);
-}
-
-function titleOf(what: Change["what"], entry: string): string {
-  const { title } = CHANGES[what];
-  return entry === "" ? title : `${title} ${nameText(entry)}`;
+  return lines.map((line) => (line === "" ? "(empty)" : line));
 }
 
 function partsText(kind: string, parts: readonly string[]): string {
-  return `${printable(kind)}: only the parts that both have were compared (${parts.map(printable).join(", ")}).`;
+  return `${kind}: only the parts that both have were compared (${parts.join(", ")}).`;
 }
 
 function placesText(places: readonly string[]): string {

@@ -9,7 +9,7 @@ import { hasBadChecks, isBad } from "../report/facts.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { carriesNonce, isVouchedFor } from "../report/statements.js";
-import { WANTED } from "../report/text.js";
+import { WANTED } from "../show/verdict.js";
 import {
   OWN_CLAIM,
   type OwnClaim,

@@ -3,7 +3,7 @@ import { type Notice, isGood, isNote, warningsOf } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED, verdictSentence } from "../report/text.js";
+import { WANTED, verdictSentence } from "../show/verdict.js";
 import {
   type CommandFailure,
   badChecks,

@@ -3,19 +3,19 @@
  * feed.
  */
 import type { Check } from "../checks.js";
-import { labelOf } from "../report/check-lines.js";
+import { labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
 import { type Notice, countsOf, isBad, warningsOf } from "../report/facts.js";
-import { pageOf } from "../report/layout.js";
+import { lookOf } from "../show/text.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { factLines, originLines } from "../report/text.js";
+import { factLines, originLines } from "../show/verdict.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
 const MAX_LINES = 16;
-const WHOLE = pageOf({ detail: "verbose" });
+const WHOLE = lookOf("verbose");
 
 /** The reason why a command made no report. */
 export interface CommandFailure {

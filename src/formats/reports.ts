@@ -3,10 +3,9 @@ import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
-import type { Detail, SummaryOptions, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
-import { renderSummary } from "../report/summary.js";
-import { renderReport, verdictBrief } from "../report/text.js";
+import type { Detail } from "../show/checks.js";
+import { type SummaryOptions, type TextOptions, renderReport, renderSummary, verdictBrief } from "../show/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
 export interface VerifiedSource {

@@ -7,7 +7,7 @@ import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
-import { WANTED, verdictSentence } from "../report/text.js";
+import { WANTED, verdictSentence } from "../show/verdict.js";
 import { TOOL } from "../version.js";
 import {
   type CommandFailure,

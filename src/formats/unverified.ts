@@ -4,7 +4,7 @@ import { renderDiff } from "../diff/text.js";
 import type { Inspection } from "../inspect/inspect.js";
 import { renderInspection } from "../inspect/text.js";
 import { renderJson } from "../report/json.js";
-import type { TextOptions } from "../report/layout.js";
+import type { TextOptions } from "../show/text.js";
 import type { Format } from "../report/report.js";
 
 interface Renderer {

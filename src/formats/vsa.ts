@@ -13,7 +13,7 @@ import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
 import { jsonDocument, renderJson } from "../report/json.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../report/text.js";
+import { WANTED } from "../show/verdict.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, whyNotPassed } from "./results.js";

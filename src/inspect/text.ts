@@ -2,101 +2,47 @@
 import { lastOf } from "../bytes.js";
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
 import { printableJson } from "../decode/json.js";
-import {
-  type Page,
-  type Style,
-  type TextOptions,
-  notVerifiedLines,
-  padded,
-  pageOf,
-  wrapped,
-} from "../report/layout.js";
-import { displayWidth } from "../report/width.js";
-import { printable, quoted } from "../report/printable.js";
+import { quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
+import { type Doc, type Row, notVerified, rows, words } from "../show/doc.js";
+import { type LineOptions, writeText } from "../show/terminal.js";
 
-const INDENT = "  ";
 /** Maximum depth. Deeper values are shown as JSON. */
 const MAX_DEPTH = 8;
 const ZEROS = /^(?:00){16,}$/;
-/** Maximum length of names that affect the alignment. */
-const MAX_KEY = 24;
 const NONE = "none";
 const NOT_PLAIN = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 const WANTED = "inspection: expected the awaited result of inspectUnverified";
 
-/** Minimum number of columns next to a name. With less room, the value moves to the next line. */
-const LEAST_ROOM = 32;
-
 /**
  * Renders an inspection, beginning with `NOT VERIFIED` and ending with a line feed. No value is shortened. Throws
  * TypeError for any other object.
  */
-export function renderInspection(inspection: Inspection, options: TextOptions = {}): string {
-  const page = pageOf(options);
-  return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
+export function renderInspection(inspection: Inspection, options: LineOptions = {}): string {
+  return renderWhole(inspection, WANTED, () => writeText(inspectionDoc(inspection), options));
 }
 
-function inspectionText(inspection: Inspection, page: Page): string {
-  const lines = [
-    ...notVerifiedLines(page, inspection),
-    "",
-    page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
-    ...marked(inspection.faults, page, "red"),
-    ...marked(
-      inspection.leftOut.map((place) => `left out, because there are too many values: ${place}`),
-      page,
-      "bold",
-    ),
-    "",
-    ...(inspection.says === null
-      ? ["(nothing of it could be read)"]
-      : valueLines(page, { name: "", value: inspection.says, indent: "", depth: 0 })),
-  ];
-  return `${lines.join("\n")}\n`;
+export function inspectionDoc(inspection: Inspection): Doc {
+  const { kind, encoding, faults, leftOut, says } = inspection;
+  const marked = [...faults, ...leftOut.map((place) => `left out, because there are too many values: ${place}`)];
+  const title = words(`${kind} (${encoding})`, "strong");
+  const flaws = rows(marked.map((text) => ({ label: "!", tone: "bad", text })));
+  const content = says === null ? words("(nothing of it could be read)") : rows(contentRows(says));
+  return { sections: [{ blocks: [notVerified(inspection)] }, { blocks: [title, flaws] }, { blocks: [content] }] };
 }
 
-function marked(texts: readonly string[], page: Page, style: Style): string[] {
-  return texts.flatMap((text) => wrapped(page, "! ", printable(text)).map((line) => page.paint(line, style)));
+function contentRows(value: Described): readonly Row[] {
+  const { below, text } = valueRow("", value, 0);
+  return below ?? [{ text: text! }];
 }
 
-interface Shown {
-  readonly name: string;
-  readonly value: Described;
-  readonly indent: string;
-  readonly depth: number;
-}
-
-function valueLines(page: Page, { name, value, indent, depth }: Shown): string[] {
-  if (value === null || typeof value !== "object") return leaf(page, indent + printable(name), scalar(value));
+function valueRow(label: string, value: Described, depth: number): Row {
+  if (value === null || typeof value !== "object") return { label, text: scalar(value) };
   const entries = entriesOf(value);
-  if (entries.length === 0) return leaf(page, indent + printable(name), NONE);
-  if (depth > MAX_DEPTH) return leaf(page, indent + printable(name), printable(printableJson(JSON.stringify(value))));
-  const inside = depth === 0 ? indent : indent + INDENT;
-  const width = entries.reduce(
-    (widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest),
-    0,
-  );
-  const lines = entries.flatMap(([key, item]) =>
-    valueLines(page, { name: isLeaf(item) ? padded(key, width) : key, value: item, indent: inside, depth: depth + 1 }),
-  );
-  return depth === 0 ? lines : [...wrapped(page, indent, printable(name)), ...lines];
-}
-
-/**
- * Puts the value next to its name. It goes to the next line if there is too little room, or if a long word, such as a
- * hash, fits only there.
- */
-function leaf(page: Page, name: string, text: string): string[] {
-  const indent = name.slice(0, name.length - name.trimStart().length);
-  const beside = page.width - displayWidth(name) - INDENT.length;
-  const below = page.width - indent.length - INDENT.length;
-  const longest = text.split(" ").reduce((most, word) => Math.max(most, displayWidth(word)), 0);
-  const isShort = name.trim().length <= MAX_KEY && beside >= LEAST_ROOM;
-  if (longest <= beside ? isShort || displayWidth(text) <= beside : longest > below && isShort)
-    return wrapped(page, name + INDENT, text);
-  return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
+  if (entries.length === 0) return { label, text: NONE };
+  if (depth > MAX_DEPTH) return { label, text: printableJson(JSON.stringify(value)) };
+  return { label, below: entries.map(([name, item]) => valueRow(name, item, depth + 1)) };
 }
 
 /** Returns the defined members, or list items by index. Adjacent values that are all zeros are merged. */
@@ -116,10 +62,6 @@ function entriesOf(value: readonly Described[] | DescribedObject): [string, Desc
 
 function isZeros(value: Described): value is string {
   return typeof value === "string" && ZEROS.test(value);
-}
-
-function isLeaf(value: Described): boolean {
-  return value === null || typeof value !== "object";
 }
 
 function scalar(value: null | boolean | number | string): string {

@@ -8,7 +8,7 @@ import { type PackedReport, verifyAsPacked } from "../bundle/verify.js";
 import { MalformedError, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { printable, printableStart } from "../report/printable.js";
-import { verdictSentence } from "../report/text.js";
+import { verdictSentence } from "../show/verdict.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, unbroken } from "./markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";

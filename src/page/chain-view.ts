@@ -1,5 +1,5 @@
 /** Draws the chain of trust of each boot proof, every link with its reason and its checks. */
-import { labelOf } from "../report/check-lines.js";
+import { labelOf } from "../report/labels.js";
 import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";

@@ -1,6 +1,6 @@
 /** The checks of a link with details, compared values and advice. */
 import { type Check, checkRow } from "../checks.js";
-import { type ShownCheck, known, labelOf } from "../report/check-lines.js";
+import { type ShownCheck, known, labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, shownCheck } from "../report/facts.js";
 import { printable } from "../report/printable.js";

@@ -14,7 +14,7 @@ import { type Described, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
 import { shownObject } from "../inspect/shown.js";
-import { evidencePiece, labelOf } from "../report/check-lines.js";
+import { evidencePiece, labelOf } from "../report/labels.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";

@@ -6,7 +6,7 @@ import { type Notice, countsOf, headlineFacts, isBad, isGood, numbered, warnings
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenAddresses, provenStatements, unprovenWords } from "../report/statements.js";
-import { signedText, verdictSentence } from "../report/text.js";
+import { signedText, verdictSentence } from "../show/verdict.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
 import { checkItem, shownValue, valueList } from "./checks.js";

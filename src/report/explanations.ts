@@ -1,15 +1,11 @@
 /** Explanations of checks and terms, whose texts are in `explanations.md`. Verification does not load them. */
-import { CHECK_IDS, CHECK_TITLES, type CheckFamily, type CheckId, isCheckId } from "../checks.js";
+import { CHECK_IDS, CHECK_TITLES, type CheckId, isCheckId } from "../checks.js";
 import { editDistance } from "../decode/nearest.js";
 import { ADVICE } from "./advice.js";
-import { known } from "./check-lines.js";
-import { type TextOptions, pageOf, wrapped } from "./layout.js";
-import { GROUPS } from "./pieces.js";
+import { groupOf, known } from "./labels.js";
 import { EXPLAINED, GLOSSARY, MEMBERS, TERMS, type TermExplanation } from "./texts.js";
 
 export { GLOSSARY, TERMS };
-
-export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
 
 /** The usual advice after a failure of each check. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = ADVICE;
@@ -48,10 +44,6 @@ export function explainCheck(id: CheckId): CheckExplanation {
   };
 }
 
-function groupOf(id: CheckId): string {
-  return GROUPS[id.split(".")[0] as CheckFamily];
-}
-
 /** Words of earlier versions of this tool, with the words that replaced them. */
 const FORMER: Readonly<Record<string, string>> = { but: "warning", appraisal: "policy" };
 
@@ -65,57 +57,6 @@ export function explainedWords(): string[] {
 }
 
 export const HEADINGS = { genuine: "Why it fails without an attack", hostile: "Which attacks it stops" } as const;
-
-/** Renders the explanation of a check as text in lines of `width` columns (60 to 200, by default 80). */
-export function renderCheckExplanation(explanation: CheckExplanation, options: ExplanationOptions = {}): string {
-  const { id, title, group, proves, fails, warns, advice, sources } = explanation;
-  const sections: [string, readonly string[]][] = [
-    ["What it proves", [proves]],
-    [HEADINGS.genuine, [fails.genuine]],
-    [HEADINGS.hostile, [fails.hostile]],
-    ["When it only warns", warns === null ? [] : [warns]],
-    ["What to do", [advice]],
-    ["Source", sources],
-  ];
-  return rendered(`${id}: ${title}`, `Group: ${group}`, sections, options);
-}
-
-export function renderTermExplanation({ name, title, means }: TermExplanation, options: ExplanationOptions): string {
-  return rendered(`${name}: ${title}`, null, [["", [means]]], options);
-}
-
-export function renderCheckList(options: ExplanationOptions = {}): string {
-  const page = pageOf(options);
-  const groups = new Map<string, CheckId[]>();
-  for (const id of CHECK_IDS) groups.set(groupOf(id), [...(groups.get(groupOf(id)) ?? []), id]);
-  const column = Math.max(...CHECK_IDS.map((id) => id.length));
-  const lines = [...groups].flatMap(([group, ids]) => [
-    page.paint(group, "bold"),
-    ...ids.flatMap((id) => wrapped(page, `  ${id.padEnd(column)}  `, CHECK_TITLES[id])),
-    "",
-  ]);
-  const words = `${Object.keys(TERMS).join(", ")} (0 to 3 are exit codes)`;
-  const terms = Object.keys(GLOSSARY).join(", ");
-  return `${[...lines, ...wrapped(page, "", `Also explained: ${words}, and the terms ${terms}.`)].join("\n")}\n`;
-}
-
-function rendered(
-  heading: string,
-  note: string | null,
-  sections: readonly [heading: string, texts: readonly string[]][],
-  options: ExplanationOptions,
-): string {
-  const page = pageOf(options);
-  const lines = sections
-    .filter(([, texts]) => texts.length > 0)
-    .flatMap(([title, texts]) => [
-      "",
-      ...(title === "" ? [] : [page.paint(title, "bold")]),
-      ...texts.flatMap((text) => wrapped(page, "  ", text)),
-    ]);
-  const first = wrapped(page, "", heading).map((line) => page.paint(line, "bold"));
-  return `${[...first, ...(note === null ? [] : [note]), ...lines].join("\n")}\n`;
-}
 
 const MAX_NEAR = 5;
 /** Maximum length of a word that is compared. */

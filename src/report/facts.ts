@@ -2,7 +2,7 @@
 import { lastOf } from "../bytes.js";
 import type { Check } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
-import { type ShownCheck, labelOf } from "./check-lines.js";
+import { type ShownCheck, labelOf } from "./labels.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Claims, Report } from "./report.js";
 import { capitalized, carriesNonce, shortList, speakerOf } from "./statements.js";

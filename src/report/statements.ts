@@ -5,9 +5,8 @@
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
-import { known } from "./check-lines.js";
+import { known } from "./labels.js";
 import { runsOf } from "./compare.js";
-import type { Page } from "./layout.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type {
   ActivityClaims,
@@ -24,8 +23,11 @@ import type {
 const MAX_LISTED = 8;
 const LONG_HEX = /^[0-9a-fA-F]{48,}$/;
 
-/** The settings of a page that affect statements. With `verbose` each boot proof has its own statements. */
-type Wording = Pick<Page, "hex" | "detail">;
+/** How statements are worded. With `verbose` each boot proof has its own statements. */
+interface Wording {
+  readonly hex: (hex: string) => string;
+  readonly detail: "summary" | "normal" | "verbose";
+}
 
 const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
 

@@ -5,7 +5,7 @@
 import { lastOf } from "../bytes.js";
 import type { CheckId, WarningCheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
-import { known } from "./check-lines.js";
+import { known } from "./labels.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, HardwareClaims, ImageClaims, Report } from "./report.js";

@@ -1,40 +1,48 @@
-/** The report of a token as text for a terminal. */
-import { checkLines } from "../report/check-lines.js";
-import { type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
-import { printable } from "../report/printable.js";
+/** The document of a token's report. */
+import { renderWhole } from "../report/rendering.js";
+import { checkRow } from "../show/checks.js";
+import { type Doc, type Row, rows, section } from "../show/doc.js";
+import { type LineOptions, writeText } from "../show/terminal.js";
+import { lookOf } from "../show/text.js";
 import { SIGNED_KINDS } from "./decode.js";
 import type { TokenReport } from "./verify.js";
 
-export type TokenTextOptions = Pick<TextOptions, "color" | "width">;
+export type TokenTextOptions = LineOptions;
+
+const WANTED = "report: expected the report of a token";
 
 /** Renders the report: verdict, warnings, what was signed, what is not proven, and every check. */
 export function renderToken(report: TokenReport<object>, options: TokenTextOptions = {}): string {
-  const page = pageOf(options);
-  const { kind, verdict, claims, deployment, namespace, notInterpreted, unproven, checks } = report;
-  const rows: [name: string, value: string][] = [
-    ["verified at", report.verifiedAt],
-    [
-      "policy",
-      `${report.policy ?? "it has no name"}${report.policyDigest === null ? "" : `, sha256:${report.policyDigest}`}`,
+  return renderWhole(report, WANTED, () => writeText(tokenDoc(report), options));
+}
+
+export function tokenDoc(report: TokenReport<object>): Doc {
+  const { kind, verdict, claims, deployment, namespace, notInterpreted, unproven, checks, policy, policyDigest } = report;
+  const facts: Row[] = [
+    { label: "verified at", text: report.verifiedAt },
+    { label: "policy", text: `${policy ?? "it has no name"}${policyDigest === null ? "" : `, sha256:${policyDigest}`}` },
+    { label: "namespace", text: namespace },
+    ...(deployment === null ? [] : [{ label: "deployment", text: deployment }]),
+    ...Object.entries(claims ?? {}).map(([label, value]) => ({ label, text: String(value) })),
+    ...(notInterpreted.length === 0 ? [] : [{ label: "not interpreted", text: notInterpreted.join(", ") }]),
+  ];
+  const warned = checks.filter(({ status }) => status === "warn");
+  const look = lookOf("normal");
+  return {
+    sections: [
+      {
+        blocks: [
+          {
+            kind: "verdict",
+            text: `${verdict.toUpperCase()}: ${SIGNED_KINDS[kind].title}`,
+            tone: verdict === "rejected" ? "bad" : "good",
+          },
+          ...warned.map(({ detail }) => ({ kind: "warning", text: detail }) as const),
+        ],
+      },
+      { blocks: [rows(facts)] },
+      ...section("Not proven", [{ kind: "list", items: unproven }]),
+      ...section("Checks", [rows(checks.map((check) => checkRow(check, look)))]),
     ],
-    ["namespace", namespace],
-    ...(deployment === null ? [] : [["deployment", deployment] as [string, string]]),
-    ...Object.entries(claims ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
-    ...(notInterpreted.length === 0 ? [] : [["not interpreted", notInterpreted.join(", ")] as [string, string]]),
-  ];
-  const lines = [
-    ...headingLines(`${verdict.toUpperCase()}: ${SIGNED_KINDS[kind].title}`, page),
-    ...checks
-      .filter(({ status }) => status === "warn")
-      .flatMap((check) => wrapped(page, "WARNING  ", printable(check.detail))),
-    "",
-    ...rows.flatMap(([name, value]) => wrapped(page, `${name.padEnd(18)}`, printable(value))),
-    "",
-    ...headingLines("Not proven", page),
-    ...unproven.flatMap((text) => wrapped(page, "- ", printable(text))),
-    "",
-    ...headingLines("Checks", page),
-    ...checks.flatMap((check) => checkLines(check, "", page)),
-  ];
-  return `${lines.join("\n")}\n`;
+  };
 }

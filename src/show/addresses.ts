@@ -1,4 +1,4 @@
-/** The table of `addresses`: its exit code, and its formats but for the page. */
+/** The table of addresses: its document, its other formats but for the page, and the exit code. */
 import {
   ADDRESS_CLASSES,
   type Acceptable,
@@ -15,10 +15,9 @@ import { printableJson } from "../decode/json.js";
 import { XML, leaf, node, testCase } from "../formats/junit.js";
 import { numbered } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
-import { type Page, type TextOptions, headingLines, pageOf, warningLines, wrapped } from "../report/layout.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
-import { EXIT } from "./exit-codes.js";
+import { type Block, type Doc, type Row, rows, words } from "./doc.js";
 
 /** A row, with the organization whose lists and proofs it is from. */
 export type TableRow = AddressRow & { readonly organizationId: string };
@@ -44,11 +43,11 @@ export interface AddressResult {
   readonly verifiedAt: Date;
 }
 
-/** A contradiction holds whatever was not fetched. Any other class may change with it. */
+/** The exit code of the command. A contradiction holds whatever was not fetched. Any other class may change with it. */
 export function tableExitCode(result: AddressResult): 0 | 1 | 3 {
-  if (result.rows.some((row) => row.class === "contradicted")) return EXIT.rejected;
-  if (result.unfetched.length > 0) return EXIT.unreachable;
-  return faultOf(result) === null ? EXIT.good : EXIT.rejected;
+  if (result.rows.some((row) => row.class === "contradicted")) return 1;
+  if (result.unfetched.length > 0) return 3;
+  return faultOf(result) === null ? 0 : 1;
 }
 
 /** Returns the words of the headline for the first fault, or null. */
@@ -145,32 +144,29 @@ export function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Gro
   });
 }
 
-const NAME_WIDTH = 14;
-
-export function tableText(result: AddressResult, isAll: boolean, options: TextOptions): string {
-  const page = pageOf(options);
+export function tableDoc(result: AddressResult, isAll: boolean): Doc {
   const groups = groupsOf(result, isAll);
-  const lines = [
-    ...headingLines(headlineOf(result), page),
-    ...result.warnings.flatMap((text) => warningLines(printable(text), page)),
-    ...limitsOf(result).flatMap((text) => wrapped(page, "- ", text)),
-    ...faultsOf(result).flatMap((text) => wrapped(page, "", text)),
-    "",
-    ...groups.flatMap(({ name, count, meaning }) =>
-      wrapped(page, `${name.padEnd(NAME_WIDTH)}${String(count).padStart(6)}  `, meaning),
-    ),
-    ...groups.flatMap(({ name, shown, left }) => [
-      "",
-      ...shown.flatMap((row) => rowLines(row, page)),
-      ...(left > 0 ? [`${name.padEnd(NAME_WIDTH)}and ${left} more: --all shows them`] : []),
-    ]),
+  const head: Block[] = [
+    { kind: "verdict", text: headlineOf(result), tone: faultOf(result) === null ? "good" : "bad" },
+    ...result.warnings.map((text): Block => ({ kind: "warning", text })),
+    { kind: "list", items: limitsOf(result) },
+    ...faultsOf(result).map((text) => words(text)),
   ];
-  return `${lines.join("\n")}\n`;
+  const counts = groups.map(({ name, count, meaning }): Row => ({ label: name, id: String(count), text: meaning }));
+  return {
+    sections: [
+      { blocks: head },
+      { blocks: [rows(counts)] },
+      ...groups.map(({ name, shown, left }) => {
+        const more = left > 0 ? [{ label: name, text: `and ${left} more: --all shows them` }] : [];
+        return { blocks: [rows([...shown.map(tableRow), ...more])] };
+      }),
+    ],
+  };
 }
 
-function rowLines(row: TableRow, page: Page): string[] {
-  const facts = factsOf(row).flatMap((text) => wrapped(page, " ".repeat(NAME_WIDTH), text));
-  return [...wrapped(page, row.class.padEnd(NAME_WIDTH), printable(row.address)), ...facts];
+function tableRow(row: TableRow): Row {
+  return { label: row.class, text: row.address, below: factsOf(row).map((text) => ({ text })) };
 }
 
 /** Returns where the address is, when and by whom it was proven, and the reason. */

@@ -1,0 +1,118 @@
+/** Writes a document as Markdown for GitHub. No text becomes a link, an image, a mention, a reference or HTML. */
+import { toUtf8 } from "../bytes.js";
+import { printable } from "../report/printable.js";
+import type { Block, Doc, Row, Section } from "./doc.js";
+
+/** Limit of the lists of a section in bytes, because GitHub shows nothing of a step summary above 1 MiB. */
+const MAX_LIST = 250_000;
+const MAX_FOLDED = 150_000;
+
+/** Returns the document as Markdown, with a line feed at its end. */
+export function writeMarkdown({ sections }: Doc): string {
+  return `${sections.map(sectionText).join("\n\n")}\n`;
+}
+
+function sectionText({ heading, blocks, isFolded = false }: Section): string {
+  const parts = blocks.map((block) => blockText(block, isFolded ? MAX_FOLDED : MAX_LIST)).filter((text) => text !== "");
+  if (isFolded) return `<details>\n<summary>${plain(heading ?? "")}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
+  return [...(heading === undefined ? [] : [`## ${plain(heading)}`]), ...parts].join("\n\n");
+}
+
+function blockText(block: Block, most: number): string {
+  switch (block.kind) {
+    case "verdict": {
+      const end = block.text.indexOf(":");
+      const rest = block.text.slice(end + 1).trim();
+      return [`## ${plain(block.text.slice(0, end))}`, ...(rest === "" ? [] : [`**${plain(rest)}**`])].join("\n\n");
+    }
+    case "warning":
+      return `**WARNING** ${plain(block.text)}`;
+    case "words":
+      return plain(block.text);
+    case "list":
+      return listed(block.items.map(plain), most);
+    case "rows":
+      return listed(
+        block.rows.map((row) => rowText(row, "")),
+        most,
+      );
+    case "value":
+      return code(block.text);
+  }
+}
+
+function rowText({ label = "", id, text, below = [] }: Row, indent: string): string {
+  const names = [label, id ?? ""].filter((name) => name !== "").map(code);
+  // Hex and the like is code as a whole. Brackets that mark bytes would otherwise become a link.
+  const words = text === undefined ? [] : [isValue(text) ? code(text) : plain(text)];
+  const inner = below.map((row) => `\n${indent}  - ${rowText(row, `${indent}  `)}`).join("");
+  return [...names, ...words].join(" ") + inner;
+}
+
+function isValue(text: string): boolean {
+  return !text.includes(" ") || /\[(?:[0-9a-f]{2})+\]/.test(text);
+}
+
+function listed(items: readonly string[], most: number): string {
+  const lines: string[] = [];
+  let left = most;
+  for (const item of items) {
+    left -= toUtf8(item).length;
+    if (left < 0) break;
+    lines.push(`- ${item}`);
+  }
+  const rest = items.length - lines.length;
+  return [...lines, ...(rest > 0 ? [`- and ${rest} more, which \`--format json\` lists`] : [])].join("\n");
+}
+
+/**
+ * A word that Markdown and GitHub leave as it is: letters or a few digits, with punctuation around them. Letters that
+ * could be a commit hash are excluded.
+ */
+const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
+function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
+  const [before] = /^["'(]*/.exec(word)!;
+  let end = word.length;
+  while (end > before.length && `).,;:"'`.includes(word[end - 1]!)) end--;
+  if (end === before.length) return { before: "", core: word, after: "" };
+  return { before, core: word.slice(before.length, end), after: word.slice(end) };
+}
+
+/**
+ * Marks as code every word that is not plain. GitHub makes links, mentions and references from the rendered text, so
+ * escaping does not prevent them.
+ */
+function plain(sentence: string): string {
+  let text = "";
+  let span: string[] = [];
+  let lead = "";
+  const add = (words: string): void => {
+    text += (text === "" ? "" : " ") + words;
+  };
+  const close = (after = ""): void => {
+    if (span.length > 0) add(lead + code(span.join(" ")) + after);
+    [span, lead] = [[], ""];
+  };
+  for (const word of printable(sentence).split(" ")) {
+    const isPlain = PLAIN_WORD.test(word);
+    const { before, core, after } = around(word);
+    if (isPlain || before !== "") close();
+    if (isPlain) {
+      add(word);
+      continue;
+    }
+    if (before !== "") lead = before;
+    span.push(core);
+    if (after !== "") close(after);
+  }
+  close();
+  return text;
+}
+
+function code(text: string): string {
+  const shown = printable(text);
+  const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const room = shown === "" || /^[ `]|[ `]$/.test(shown) ? " " : "";
+  return `${fence}${room}${shown}${room}${fence}`;
+}
