@@ -44,7 +44,7 @@ const FORMATS = {
   json: table.tableJson,
   ndjson: table.tableLines,
   csv: table.tableCsv,
-  junit: table.tableJunit,
+  junit: async (result) => (await import("../formats/addresses.js")).tableJunit(result),
   html: async (result, { all }) => {
     const { renderAddresses } = await import("../page/addresses.js");
     return renderAddresses({

@@ -39,10 +39,7 @@ export const addExplainCommand = commandOf<"explain", [word: string | undefined]
   async ({ command, args, flags, io }, word) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const [library, docs] = await Promise.all([
-      import("../report/explanations.js"),
-      import("../show/explanations.js"),
-    ]);
+    const [library, docs] = await Promise.all([import("../report/explanations.js"), import("../show/explanations.js")]);
     const found = word === undefined ? listOf(library, docs) : explanationOf(library, docs, word, seeHelpOf(command));
     io.stdout.write(format === "json" ? jsonDocument(found.json) : writeText(found.doc(), textOptions(io)));
     return EXIT.good;

@@ -28,6 +28,8 @@ const DOCUMENTS: Readonly<Partial<Record<ReportFormat, FailureDocument>>> = {
   junit: async (failure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
   sarif: async (failure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
   github: async (failure) => (await import("../formats/github.js")).renderGithubFailure(failure),
+  markdown: async (failure) => (await import("../formats/failure.js")).renderMarkdownFailure(failure),
+  html: async (failure) => (await import("../formats/failure.js")).renderHtmlFailure(failure),
 };
 
 export function isFailureFormat(name: string): name is ReportFormat {
@@ -49,7 +51,7 @@ export async function tellFailure(error: unknown, io: Io, { format, argv, shown 
   const advice = [...new Set(problems.flatMap((problem) => problem.advice ?? [])), ...(see === null ? [] : [see])];
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
   io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
-  const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
+  const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode, at: timeOf(io) };
   const text = (await (format && DOCUMENTS[format]?.(failure))) ?? null;
   const outs = argv[0] === "verify" ? valuesOn(argv, "--out").filter(isFileOut) : [];
   if (outs.length > 0) await replaceReports(outs, argv, text, io);
@@ -80,6 +82,15 @@ async function replaceReports(
     const isInput = words.filter(isOut).length > outs.filter(isOut).length;
     const told = isInput ? null : await replaceReport(out, text);
     if (told !== null) io.stderr.write(`bootproof: ${printable(told)}\n`);
+  }
+}
+
+/** The clock may be what failed. */
+function timeOf({ now }: Io): Date | null {
+  try {
+    return now();
+  } catch {
+    return null;
   }
 }
 

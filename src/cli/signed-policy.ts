@@ -126,8 +126,8 @@ export const addReview = commandOf<"policy review", [envelope: string]>(
 );
 
 async function showReview(proposal: Proposal, io: Io): Promise<number> {
-  const { reviewDoc } = await import("../signed-policy/text.js");
-  io.stdout.write(writeText(reviewDoc(await (await library()).reviewPolicy(proposal)), textOptions(io)));
+  const { versionDoc } = await import("../signed-policy/text.js");
+  io.stdout.write(writeText(versionDoc(await (await library()).reviewPolicy(proposal)), textOptions(io)));
   return EXIT.good;
 }
 

@@ -23,7 +23,7 @@ export function renderDiff(difference: Difference, options: LineOptions = {}): s
   return renderWhole(difference, WANTED, () => writeText(diffDoc(difference), options));
 }
 
-export function diffDoc(difference: Difference): Doc {
+function diffDoc(difference: Difference): Doc {
   const { same, kind, compared, counts, changes, leftOut } = difference;
   const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
   const head = [

@@ -4,7 +4,7 @@ import { labelOf } from "../report/labels.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { grouped } from "../report/statements.js";
-import { checkRow, statusRow, whoText } from "../show/checks.js";
+import { rowOfCheck, statusRow, whoText } from "../show/checks.js";
 import { type Doc, type Row, rows, section } from "../show/doc.js";
 import { writeMarkdown } from "../show/markdown.js";
 import { headBlocks, openSections, provenSections } from "../show/report.js";
@@ -28,7 +28,7 @@ function markdownDoc(report: Report, notices: readonly Notice[]): Doc {
   const groups = grouped(checks.filter(isBad), ({ id, detail, expected, actual }) =>
     JSON.stringify([id, detail, expected, actual]),
   );
-  const failed = [...groups.values()].map((group) => withWho(group, report, checkRow(group[0]!, LOOK)));
+  const failed = [...groups.values()].map((group) => withWho(group, report, rowOfCheck(group[0]!, LOOK)));
   const all = checks.map((check) => withWho([check], report, statusRow(shownCheck(check, report), check.detail)));
   const pieces = evidence.map(({ subject, sha256 }): Row => {
     return { text: labelOf(subject, report), below: sha256 === null ? [] : [{ label: "SHA-256", text: sha256 }] };

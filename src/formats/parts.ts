@@ -23,6 +23,8 @@ export interface CommandFailure {
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
   readonly advice: readonly string[];
   readonly exitCode: number;
+  /** The time of the attempt; null if the clock itself failed. */
+  readonly at: Date | null;
 }
 
 export function failureLines({ problems, advice }: CommandFailure): string[] {

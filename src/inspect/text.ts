@@ -23,7 +23,7 @@ export function renderInspection(inspection: Inspection, options: LineOptions = 
   return renderWhole(inspection, WANTED, () => writeText(inspectionDoc(inspection), options));
 }
 
-export function inspectionDoc(inspection: Inspection): Doc {
+function inspectionDoc(inspection: Inspection): Doc {
   const { kind, encoding, faults, leftOut, says } = inspection;
   const marked = [...faults, ...leftOut.map((place) => `left out, because there are too many values: ${place}`)];
   const title = words(`${kind} (${encoding})`, "strong");

@@ -3,7 +3,7 @@ import { printable } from "../report/printable.js";
 import { valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { type LinkState, STATE_WORDS } from "./links.js";
-import { type Markup, element } from "./markup.js";
+import { type Markup, element } from "../show/markup.js";
 import { documentOf } from "./page.js";
 import { titleText } from "./shown.js";
 import { STYLE } from "./style.js";

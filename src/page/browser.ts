@@ -10,7 +10,7 @@ import type { Report } from "../report/report.js";
 import { printable, printableStart } from "../report/printable.js";
 import { verdictSentence } from "../show/verdict.js";
 import { IDS } from "./ids.js";
-import { type Markup, type MarkupNode, element, unbroken } from "./markup.js";
+import { type Markup, type MarkupNode, element, unbroken } from "../show/markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
 import { toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";

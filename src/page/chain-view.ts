@@ -7,7 +7,7 @@ import { type Link, chainsOfTrust, checksOfNoChain } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";
 import { LINKS, type LinkState, NOT_COMPARED, STATE_WORDS } from "./links.js";
-import { type Markup, type MarkupNode, element } from "./markup.js";
+import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
 export function chainSection(report: Report): Markup {
   const chains = chainsOfTrust(report);

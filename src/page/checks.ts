@@ -5,7 +5,7 @@ import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, shownCheck } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { type Markup, type MarkupNode, element } from "./markup.js";
+import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
 const STATUS_WORDS: Readonly<Record<ShownCheck["status"], string>> = {
   pass: "passed",

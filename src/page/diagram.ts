@@ -1,7 +1,7 @@
 /** Draws a chain as a picture. Each state has its own shape and word, so the reader need not tell colours apart. */
 import type { Link } from "./chain.js";
 import type { LinkState } from "./links.js";
-import { type Markup, element } from "./markup.js";
+import { type Markup, element } from "../show/markup.js";
 
 /** Shapes around 0, 0 with a radius of 20. */
 const SHAPES: Readonly<Record<LinkState, readonly Markup[]>> = {

@@ -19,7 +19,7 @@ import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { shownValue, valueList } from "./checks.js";
-import { type Markup, element } from "./markup.js";
+import { type Markup, element } from "../show/markup.js";
 
 interface Content {
   readonly bytes: readonly (readonly [name: string, bytes: Uint8Array])[];

@@ -27,7 +27,7 @@ import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
 import { IDS } from "./ids.js";
-import { type Markup, type MarkupNode, element, toHtml, unbroken } from "./markup.js";
+import { type Markup, type MarkupNode, element, toHtml, unbroken } from "../show/markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
 import { type JudgedPage, NO_PROVENANCE } from "./verify.js";

@@ -4,7 +4,7 @@ import { subjectLabel } from "../checks.js";
 import { type Notice, isGood, numbered, warningsOf } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
-import type { MarkupNode } from "./markup.js";
+import type { MarkupNode } from "../show/markup.js";
 import type { JudgedPage } from "./verify.js";
 import { reportView } from "./view.js";
 

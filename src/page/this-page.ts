@@ -4,7 +4,7 @@ import { isByMakersPolicy } from "../report/unproven.js";
 import { TOOL } from "../version.js";
 import { shownValue } from "./checks.js";
 import { IDS } from "./ids.js";
-import { type Markup, type MarkupNode, element } from "./markup.js";
+import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
 type PageKind = "report" | "document" | "verifier";
 

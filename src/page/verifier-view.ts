@@ -1,6 +1,6 @@
 /** The form of the page that verifies the reader's files. */
 import { IDS } from "./ids.js";
-import { type Markup, element } from "./markup.js";
+import { type Markup, element } from "../show/markup.js";
 
 const INTRODUCTION =
   "Which code in which enclave made a result, and is it what you expect? Give this page the files; it verifies them " +

@@ -13,7 +13,7 @@ import { checkItem, shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { evidencePieces } from "./evidence.js";
 import type { LinkState } from "./links.js";
-import { type Markup, type MarkupNode, element } from "./markup.js";
+import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
 export interface Shown {
   readonly report: Report;

@@ -30,13 +30,15 @@ export function renderReleaseCheck(check: ReleaseCheck, options: LineOptions = {
   return renderWhole(check, WANTED, () => writeText(releaseDoc(check), options));
 }
 
-export function releaseDoc({ good, demand, counts, releases, histories, unknowable }: ReleaseCheck): Doc {
+function releaseDoc({ good, demand, counts, releases, histories, unknowable }: ReleaseCheck): Doc {
   const numbers = (Object.keys(TONES) as ReleaseStatus[]).filter((status) => counts[status] > 0);
   const text = numbers.map((status) => `${counts[status]} ${status}`).join(", ");
   const others = releases.filter(({ place }) => place === null);
   const head = [
     words(`${good ? "good" : "not good"}: ${text === "" ? "nothing was checked" : text}`, "strong"),
-    words(`Demanded: ${demand === "none" ? "no manifest set" : `the ${demand === "policy" ? "policy's sets" : demand}`}.`),
+    words(
+      `Demanded: ${demand === "none" ? "no manifest set" : `the ${demand === "policy" ? "policy's sets" : demand}`}.`,
+    ),
     ...(counts.older > 0 ? [words(OLDER)] : []),
   ];
   return {

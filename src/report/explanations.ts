@@ -2,7 +2,7 @@
 import { CHECK_IDS, CHECK_TITLES, type CheckId, isCheckId } from "../checks.js";
 import { editDistance } from "../decode/nearest.js";
 import { ADVICE } from "./advice.js";
-import { groupOf, known } from "./labels.js";
+import { checkGroup, known } from "./labels.js";
 import { EXPLAINED, GLOSSARY, MEMBERS, TERMS, type TermExplanation } from "./texts.js";
 
 export { GLOSSARY, TERMS };
@@ -35,7 +35,7 @@ export function explainCheck(id: CheckId): CheckExplanation {
   return {
     id,
     title: CHECK_TITLES[id],
-    group: groupOf(id),
+    group: checkGroup(id),
     proves,
     fails: { genuine, hostile },
     warns,

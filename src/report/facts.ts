@@ -109,17 +109,17 @@ export function headlineFacts(
 
 /**
  * Returns how long an enclave has run, and what shows that it still runs, such as `this enclave started 12 days ago;
- * that it still runs is shown by app proofs`. Times are in RFC 3339. `newestAppProof` is the time of the newest app
- * proof of this enclave, or null if there is none with a time.
+ * whether it still runs is not shown: no app proof was given`. Times are in RFC 3339. `newestAppProof` is the time of
+ * the newest app proof of this enclave. Null means that there is none with a time, for the reason `without`.
  */
 export function ageSentence(
   documentTime: string,
   verifiedAt: string,
   newestAppProof: string | null = null,
-  enclave = "this enclave",
+  { enclave = "this enclave", without = "no app proof was given" } = {},
 ): string {
   const started = `${enclave} started ${ageText(documentTime, verifiedAt, "ago")}`;
-  if (newestAppProof === null) return `${started}; that it still runs is shown by app proofs`;
+  if (newestAppProof === null) return `${started}; whether it still runs is not shown: ${without}`;
   const when = `${ageText(newestAppProof, verifiedAt, "ago")} (${printable(newestAppProof)})`;
   return `${started}; its newest app proof shows that it still ran ${when}`;
 }
@@ -135,12 +135,20 @@ function oldestAge(report: Report, { bootProofs, appProofs }: Claims): string | 
   if (carriesNonce(report, oldest)) return capitalized(`${made}, after you chose its nonce.`);
   const boot = bootProofs[oldest]!;
   if (boot.image.manifest === null) return capitalized(`${made}; nothing shows that its enclave still runs.`);
-  const times = appProofs.flatMap(({ bootProof, time }) => (bootProof === oldest && time !== null ? [time] : []));
+  const own = appProofs.filter(({ bootProof }) => bootProof === oldest);
+  const times = own.flatMap(({ time }) => time ?? []);
   const newest = times.sort((one, other) => Date.parse(other) - Date.parse(one))[0] ?? null;
   const speaker = newest === null ? null : speakerOf(boot);
-  const said = ageSentence(timeOf(oldest), report.verifiedAt, newest, which("enclave"));
+  if (newest === null && own.some(({ answers }) => answers !== null))
+    return capitalized(
+      `${which("enclave")} started ${ageText(timeOf(oldest), report.verifiedAt, "ago")}; ${ANSWERED}.`,
+    );
+  const without = own.length === 0 ? "no app proof was given" : "its app proofs have no time";
+  const said = ageSentence(timeOf(oldest), report.verifiedAt, newest, { enclave: which("enclave"), without });
   return capitalized(`${said}${speaker === null ? "" : `, as ${speaker} says`}.`);
 }
+
+const ANSWERED = "an app proof answers your challenge, so it ran after you made that";
 
 /** Units in milliseconds. An age of at least two units uses that unit, so that rounding hides less than half of it. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [

@@ -57,6 +57,6 @@ const GROUPS: Readonly<Record<CheckFamily, string>> = {
 const OTHER = "Other";
 
 /** Returns the heading under which reports show a check. */
-export function groupOf(id: string): string {
+export function checkGroup(id: string): string {
   return known(GROUPS, id.split(".", 1)[0] as CheckFamily) ?? OTHER;
 }

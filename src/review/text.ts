@@ -26,7 +26,7 @@ export function renderReview(review: ManifestReview, options: LineOptions = {}):
   return renderWhole(review, WANTED, () => writeText(reviewDoc(review), options));
 }
 
-export function reviewDoc(review: ManifestReview): Doc {
+function reviewDoc(review: ManifestReview): Doc {
   const { unknowable, faults, deployments, members, changes, notes } = review;
   return {
     sections: [
@@ -53,11 +53,7 @@ function verdictSection(review: ManifestReview): Section {
     { label: "signs", text: "the hash that an approval signs:" },
   ];
   return {
-    blocks: [
-      { kind: "verdict", text, tone: ok ? "good" : "bad" },
-      rows(facts),
-      { kind: "value", text: manifestHash },
-    ],
+    blocks: [{ kind: "verdict", text, tone: ok ? "good" : "bad" }, rows(facts), { kind: "value", text: manifestHash }],
   };
 }
 

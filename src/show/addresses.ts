@@ -12,7 +12,6 @@ import {
 import type { AddressRow } from "../addresses/join.js";
 import { ADDRESS_ACTIVITY_TYPES } from "../addresses/lists.js";
 import { printableJson } from "../decode/json.js";
-import { XML, leaf, node, testCase } from "../formats/junit.js";
 import { numbered } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -47,11 +46,11 @@ export interface AddressResult {
 export function tableExitCode(result: AddressResult): 0 | 1 | 3 {
   if (result.rows.some((row) => row.class === "contradicted")) return 1;
   if (result.unfetched.length > 0) return 3;
-  return faultOf(result) === null ? 0 : 1;
+  return tableFault(result) === null ? 0 : 1;
 }
 
 /** Returns the words of the headline for the first fault, or null. */
-function faultOf(result: AddressResult): string | null {
+export function tableFault(result: AddressResult): string | null {
   const { rows, accepted, unfetched, notListed } = result;
   const unplaced = openKeys(result).length;
   const refused = rows.filter((row) => !isAcceptedClass(row.class, accepted)).length;
@@ -72,7 +71,7 @@ export function headlineOf(result: AddressResult): string {
   const { organizationId, rows, suborgs } = result;
   const more = suborgs === null ? "" : ` and ${numbered(suborgs, "sub-organization")}`;
   return printable(
-    `${faultOf(result) ?? "ACCEPTED:"} ${numbered(rows.length, "row")} of organization ${organizationId}${more}`,
+    `${tableFault(result) ?? "ACCEPTED:"} ${numbered(rows.length, "row")} of organization ${organizationId}${more}`,
   );
 }
 
@@ -147,7 +146,7 @@ export function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Gro
 export function tableDoc(result: AddressResult, isAll: boolean): Doc {
   const groups = groupsOf(result, isAll);
   const head: Block[] = [
-    { kind: "verdict", text: headlineOf(result), tone: faultOf(result) === null ? "good" : "bad" },
+    { kind: "verdict", text: headlineOf(result), tone: tableFault(result) === null ? "good" : "bad" },
     ...result.warnings.map((text): Block => ({ kind: "warning", text })),
     { kind: "list", items: limitsOf(result) },
     ...faultsOf(result).map((text) => words(text)),
@@ -166,11 +165,11 @@ export function tableDoc(result: AddressResult, isAll: boolean): Doc {
 }
 
 function tableRow(row: TableRow): Row {
-  return { label: row.class, text: row.address, below: factsOf(row).map((text) => ({ text })) };
+  return { label: row.class, text: row.address, below: rowFacts(row).map((text) => ({ text })) };
 }
 
 /** Returns where the address is, when and by whom it was proven, and the reason. */
-function factsOf(row: TableRow): string[] {
+export function rowFacts(row: TableRow): string[] {
   const { walletId, privateKeyId, path, provenAt, deployment, reason } = row;
   const key = privateKeyId === null ? "a private key that no list has" : `private key ${privateKeyId}`;
   return [
@@ -209,31 +208,4 @@ function cellOf(value: string): string {
   const safe = RUN.test(text) ? `'${text}` : text;
   // Spreadsheets of many countries separate cells by semicolons.
   return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-export function tableJunit(result: AddressResult): string {
-  const fault = faultOf(result);
-  const isWhole = result.unfetched.length === 0;
-  const failure = leaf(isWhole ? "failure" : "error", { type: "table", message: headlineOf(result) }, faultsOf(result));
-  const output = leaf("system-out", {}, [headlineOf(result), ...result.warnings, ...limitsOf(result)]);
-  const isRefused = (row: TableRow): boolean => !isAcceptedClass(row.class, result.accepted);
-  const cases = result.rows.flatMap((row) => {
-    const message = row.reason ?? CLASSES[row.class].meaning;
-    const failed = isRefused(row) ? [leaf("failure", { type: row.class, message }, factsOf(row))] : [];
-    return testCase(
-      { classname: row.organizationId, name: [row.address, ...factsOf(row).slice(0, 1)].join(", ") },
-      failed,
-    );
-  });
-  const counts = {
-    tests: result.rows.length + 1,
-    failures: result.rows.filter(isRefused).length + (fault !== null && isWhole ? 1 : 0),
-    errors: isWhole ? 0 : 1,
-  };
-  const timestamp = result.verifiedAt.toISOString().slice(0, 19);
-  const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0, timestamp }, [
-    ...testCase({ classname: "addresses", name: "table" }, [...(fault === null ? [] : [failure]), output]),
-    ...cases,
-  ]);
-  return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;
 }

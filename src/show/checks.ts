@@ -3,7 +3,7 @@ import { lastOf } from "../bytes.js";
 import type { Check, CheckStatus, CheckSubject } from "../checks.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
-import { type ShownCheck, groupOf, known, labelOf } from "../report/labels.js";
+import { type ShownCheck, checkGroup, known, labelOf } from "../report/labels.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { capitalized, grouped, subjectRanges } from "../report/statements.js";
@@ -43,8 +43,11 @@ export function statusRow({ status, id }: Pick<ShownCheck, "status"> & { readonl
  * Returns the row of a check. Beneath a failure are the compared values and the advice. `shown` collects advice, so
  * that none is repeated.
  */
-export function checkRow(check: ShownCheck, look: Look, { prefix = "", shown = new Set<string>() } = {}): Row {
-  const row = statusRow(check, prefix + printableStart(check.detail, look.detail === "verbose" ? Infinity : MAX_DETAIL));
+export function rowOfCheck(check: ShownCheck, look: Look, { prefix = "", shown = new Set<string>() } = {}): Row {
+  const row = statusRow(
+    check,
+    prefix + printableStart(check.detail, look.detail === "verbose" ? Infinity : MAX_DETAIL),
+  );
   if (check.status === "fail") return { ...row, below: [...comparedRows(check, look), ...adviceRows(check, shown)] };
   if (look.detail !== "verbose" || check.actual === undefined) return row;
   return { ...row, below: labelled("value", check.actual.split("\n")) };
@@ -90,7 +93,7 @@ export function checkSections(report: Report, look: Look): Section[] {
     return [...byPiece].flatMap(([subject, own]) => {
       const label = labelOf(subject, report);
       const isNamed = (index: number): boolean => several.has(kind) || (index === 0 && label !== printable(subject));
-      return [...grouped(own, ({ id }) => groupOf(id))].flatMap(([title, group], index) =>
+      return [...grouped(own, ({ id }) => checkGroup(id))].flatMap(([title, group], index) =>
         section(isNamed(index) ? `${title}: ${label}` : title, [rows(groupRows(group, report, look))]),
       );
     });
@@ -115,8 +118,8 @@ function groupRows(checks: readonly Check[], report: Report, look: Look): Row[] 
   const runs = look.detail === "verbose" ? checks.map((check) => [check]) : runsOfSkips(checks);
   return runs.map((run) => {
     const first = shownCheck(run[0]!, report);
-    if (run.length === 1) return checkRow(first, look);
-    const { label, tone, text } = checkRow(first, look) as Required<Row>;
+    if (run.length === 1) return rowOfCheck(first, look);
+    const { label, tone, text } = rowOfCheck(first, look) as Required<Row>;
     return { label, tone, text: run.map(({ id }) => printable(id)).join(", "), below: [{ text }] };
   });
 }
@@ -146,7 +149,7 @@ function piecesSections(
     const other = first.get(key);
     if (other !== undefined) return statusRow(check, `same as under ${printable(other)}`);
     first.set(key, subject);
-    return checkRow(check, look, { shown });
+    return rowOfCheck(check, look, { shown });
   };
   const pieces = [...byPiece].map(([subject, checks]): Row => {
     const status = statusOf(checks);

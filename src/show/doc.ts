@@ -17,10 +17,10 @@ export interface Section {
   readonly isFolded?: boolean;
 }
 
-export type Block = Verdict | Warning | Words | List | Rows | Value;
+export type Block = VerdictLine | Warning | Words | List | Rows | Value;
 
 /** The sentence that a reader looks for first. It begins with a word in capitals. */
-export interface Verdict {
+export interface VerdictLine {
   readonly kind: "verdict";
   readonly text: string;
   readonly tone: Tone;
@@ -28,12 +28,12 @@ export interface Verdict {
 }
 
 /** A sentence after the word WARNING. */
-export interface Warning {
+interface Warning {
   readonly kind: "warning";
   readonly text: string;
 }
 
-export interface Words {
+interface Words {
   readonly kind: "words";
   readonly text: string;
   readonly tone?: Tone;
@@ -41,14 +41,14 @@ export interface Words {
   readonly lines?: number;
 }
 
-export interface List {
+interface List {
   readonly kind: "list";
   readonly items: readonly string[];
   readonly lines?: number;
 }
 
 /** Rows whose labels stand in a column. */
-export interface Rows {
+interface Rows {
   readonly kind: "rows";
   readonly rows: readonly Row[];
 }
@@ -67,7 +67,7 @@ export interface Row {
 }
 
 /** A value to copy, which no writer breaks. */
-export interface Value {
+interface Value {
   readonly kind: "value";
   readonly text: string;
 }
@@ -86,7 +86,7 @@ export function labelled(label: string, texts: readonly string[], more: Omit<Row
 }
 
 /** The sentence of an inspection or a difference that says what nobody has verified. */
-export function notVerified(one: { readonly "NOT VERIFIED": string }): Verdict {
+export function notVerified(one: { readonly "NOT VERIFIED": string }): VerdictLine {
   return { kind: "verdict", text: `NOT VERIFIED: ${one["NOT VERIFIED"]}`, tone: "warning" };
 }
 

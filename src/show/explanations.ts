@@ -1,7 +1,7 @@
 /** The documents of explanations, and the list of all of them. */
 import { CHECK_IDS, CHECK_TITLES } from "../checks.js";
 import { type CheckExplanation, GLOSSARY, HEADINGS, TERMS } from "../report/explanations.js";
-import { groupOf } from "../report/labels.js";
+import { checkGroup } from "../report/labels.js";
 import { grouped } from "../report/statements.js";
 import type { TermExplanation } from "../report/texts.js";
 import { type Doc, rows, section, words } from "./doc.js";
@@ -25,7 +25,17 @@ export function explanationDoc({ id, title, group, proves, fails, warns, advice,
   ];
   const head = { blocks: [words(`${id}: ${title}`, "strong"), words(`Group: ${group}`)] };
   const parts = texts.filter(([, own]) => own.length > 0);
-  return { sections: [head, ...parts.flatMap(([heading, own]) => section(heading, own.map((text) => words(text))))] };
+  return {
+    sections: [
+      head,
+      ...parts.flatMap(([heading, own]) =>
+        section(
+          heading,
+          own.map((text) => words(text)),
+        ),
+      ),
+    ],
+  };
 }
 
 export function termDoc({ name, title, means }: TermExplanation): Doc {
@@ -33,7 +43,7 @@ export function termDoc({ name, title, means }: TermExplanation): Doc {
 }
 
 export function checkListDoc(): Doc {
-  const groups = [...grouped(CHECK_IDS, groupOf)].flatMap(([group, ids]) =>
+  const groups = [...grouped(CHECK_IDS, checkGroup)].flatMap(([group, ids]) =>
     section(group, [rows(ids.map((id) => ({ id, text: CHECK_TITLES[id] })))]),
   );
   const terms = Object.keys(GLOSSARY).join(", ");

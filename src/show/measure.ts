@@ -12,7 +12,7 @@ export type Pcrs = Readonly<Record<number, Uint8Array>>;
 export interface MeasureResult {
   readonly image: { readonly file: string; readonly measured: ImageMeasurement } | null;
   readonly binary: { readonly file: string; readonly pivotHash: Uint8Array } | null;
-  /** The role and the instance whose PCRs were computed, and the name of the policy's file. Null for what was not given. */
+  /** The role and the instance whose PCRs were computed, and the policy's file. Null for what was not given. */
   readonly given: Readonly<Record<"roleArn" | "instanceId" | "policy", string | null>>;
   readonly pcrs: Pcrs;
   readonly comparison: MeasuredComparison | null;

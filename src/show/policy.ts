@@ -30,7 +30,12 @@ function faultSection({ faults }: PolicyCheck, name: string): Section {
     printableStart(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE),
   );
   const text = `MALFORMED: ${name} has ${count}, so no evidence can pass.`;
-  return { blocks: [{ kind: "verdict", text, tone: "bad" }, { kind: "list", items }] };
+  return {
+    blocks: [
+      { kind: "verdict", text, tone: "bad" },
+      { kind: "list", items },
+    ],
+  };
 }
 
 function goodSections(check: PolicyCheck, name: string): Section[] {

@@ -1,13 +1,13 @@
-/** The document of a report: verdict, checks, what is proven and what is not (README.md, "Reports"). */
+/** The document of a report: verdict, checks, what is proven and what is not (show/README.md, "Reports"). */
 import type { Check } from "../checks.js";
 import { type Notice, countsOf, numbered, warningsOf } from "../report/facts.js";
 import { labelOf } from "../report/labels.js";
-import { printableStart } from "../report/printable.js";
+import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { grouped, provenRows, provenStatements, unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
 import { type Look, adviceRows, checkRow, checkSections, comparedRows, statusRow, whoText } from "./checks.js";
-import { type Block, type Doc, type Row, type Section, type Verdict, rows, section, words } from "./doc.js";
+import { type Block, type Doc, type Row, type Section, type VerdictLine, rows, section, words } from "./doc.js";
 import { factLines, originLines, verdictSentence, verdictTone } from "./verdict.js";
 
 const MAX_PIECES = 8;
@@ -35,7 +35,7 @@ export function openSections(report: Report, look: Pick<Look, "hex" | "detail">)
   return [...words, ...section("Not proven", [{ kind: "list", items: unprovenStatements(report) }])];
 }
 
-export function verdictBlock(report: Report, notices: readonly Notice[], withCause = true): Verdict {
+function verdictBlock(report: Report, notices: readonly Notice[], withCause = true): VerdictLine {
   const text = verdictSentence(report, notices, withCause);
   return { kind: "verdict", text, tone: verdictTone(text) };
 }
@@ -46,7 +46,7 @@ function warningBlocks(texts: readonly string[]): Block[] {
 
 /** Returns the verdict, the warnings, the notices, the facts of the evidence, and the origin of the report. */
 export function headBlocks(report: Report, notices: readonly Notice[], look: Look): Block[] {
-  const time = report.validationTime === null ? [] : [`certificates checked as of ${report.validationTime}`];
+  const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
   return [
     verdictBlock(report, notices),
     ...warningBlocks(warningsOf(report, notices)),
@@ -101,7 +101,7 @@ export function briefDoc(report: Report, notices: readonly Notice[], look: Look)
 const MOST = { verdict: 4, fact: 3, failures: 3, failure: 4, advice: 3, proven: 10, open: 4, text: 400 } as const;
 const MORE = "More: --verbose, or a pipe or file without --summary.";
 
-/** The document of a report in a few lines: each part has at most a number of them, and what does not fit is counted. */
+/** The document of a report in a few lines. Each part has at most a number of them, and the rest is counted. */
 export function summaryDoc(report: Report, notices: readonly Notice[], look: Look): Doc {
   const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
   const cut = (text: string, lines: number): Block => ({ ...words(text), lines });

@@ -33,7 +33,7 @@ const CODES: Readonly<Record<Tone | "verdict", string>> = {
 
 type Paint = (text: string, tone: Tone | "verdict" | undefined) => string;
 
-export interface Page {
+interface Page {
   readonly width: number;
   readonly paint: Paint;
 }
@@ -87,7 +87,10 @@ export function writeText({ sections }: Doc, options: LineOptions = {}): string 
 function sectionLines({ heading, blocks }: Section, page: Page): string[] {
   const title = heading === undefined ? [] : wrapped(page, "", printable(heading));
   const indent = heading === undefined ? "" : INDENT;
-  return [...title.map((line) => page.paint(line, "strong")), ...blocks.flatMap((each) => blockLines(each, indent, page))];
+  return [
+    ...title.map((line) => page.paint(line, "strong")),
+    ...blocks.flatMap((each) => blockLines(each, indent, page)),
+  ];
 }
 
 const INDENT = "  ";
@@ -118,20 +121,30 @@ function blockLines(block: Block, indent: string, page: Page): string[] {
 
 const WARNING = "WARNING";
 
-/** The widest label that others stand beside. */
+/** The widest label, and the widest id, that others stand in a column with. */
 const MAX_LABEL = 24;
+const MAX_ID = 40;
 /** Width from which ids have a column. On a narrower page, texts would have too little room beside them. */
 const WIDE_ENOUGH = 80;
 
 function rowsLines(list: readonly Row[], indent: string, page: Page): string[] {
-  const widest = (texts: readonly (string | undefined)[]): number =>
-    texts.reduce((most, text) => {
+  const widest = (texts: readonly (string | undefined)[], most: number): number =>
+    texts.reduce((found, text) => {
       const width = displayWidth(printable(text ?? ""));
-      return width > MAX_LABEL ? most : Math.max(most, width);
+      return width > most ? found : Math.max(found, width);
     }, 0);
   const columns = {
-    label: widest(list.map(({ label, text, id }) => (text === undefined && id === undefined ? "" : label))),
-    id: page.width < WIDE_ENOUGH ? 0 : widest(list.map(({ id }) => id)),
+    label: widest(
+      list.map(({ label, text, id }) => (text === undefined && id === undefined ? "" : label)),
+      MAX_LABEL,
+    ),
+    id:
+      page.width < WIDE_ENOUGH
+        ? 0
+        : widest(
+            list.map(({ id }) => id),
+            MAX_ID,
+          ),
   };
   return list.flatMap((row) => [
     ...rowLines(row, indent, columns, page),
@@ -139,14 +152,24 @@ function rowsLines(list: readonly Row[], indent: string, page: Page): string[] {
   ]);
 }
 
-function rowLines(row: Row, indent: string, columns: { readonly label: number; readonly id: number }, page: Page): string[] {
+function rowLines(
+  row: Row,
+  indent: string,
+  columns: { readonly label: number; readonly id: number },
+  page: Page,
+): string[] {
   const { id, tone, marks, lines } = row;
   const label = printable(row.label ?? "");
   const beside = columns.label === 0 ? label : `${padded(label, columns.label)}  `;
-  const name = id === undefined ? "" : columns.id === 0 ? `${printable(id)}: ` : `${padded(printable(id), columns.id)}  `;
-  if (row.text === undefined) return wrapped(page, indent, (beside + name).trimEnd()).map((line) => page.paint(line, tone));
+  const name =
+    id === undefined ? "" : columns.id === 0 ? `${printable(id)}: ` : `${padded(printable(id), columns.id)}  `;
+  if (row.text === undefined)
+    return wrapped(page, indent, (beside + name).trimEnd()).map((line) => page.paint(line, tone));
   const text = printable(row.text);
-  const shown = columns.id === 0 && name !== "" ? { first: indent + beside, text: name + text } : { first: indent + beside + name, text };
+  const shown =
+    columns.id === 0 && name !== ""
+      ? { first: indent + beside, text: name + text }
+      : { first: indent + beside + name, text };
   const found = cutTo(lines ?? Infinity, fitted(page, indent, shown.first, shown.text), page);
   const [first, ...others] = found.map((line) => line.replace(MARKED, (bytes) => page.paint(bytes, marks)));
   if (label === "") return [first!, ...others].map((line) => page.paint(line, tone));

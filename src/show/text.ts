@@ -27,7 +27,12 @@ export function lookOf(detail: Detail, policyFile: string | null = null): Look {
   return { detail, hex: detail === "verbose" ? printable : (hex) => shortHex(hex), policyFile };
 }
 
-const TEXT_OPTIONS: Readonly<Record<keyof TextOptions, true>> = { color: true, width: true, height: true, detail: true };
+const TEXT_OPTIONS: Readonly<Record<keyof TextOptions, true>> = {
+  color: true,
+  width: true,
+  height: true,
+  detail: true,
+};
 const SUMMARY_OPTIONS: Readonly<Record<keyof SummaryOptions, true>> = { color: true, width: true, policyFile: true };
 
 /**

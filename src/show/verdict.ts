@@ -71,7 +71,7 @@ export function factLines(report: Report, most?: number): string[] {
 }
 
 /** How much of long hex is shown, and the name of the policy's file if it takes the place of the policy's name. */
-export interface OriginLook {
+interface OriginLook {
   readonly hex: (hex: string) => string;
   readonly policyFile?: string | null;
 }

@@ -1,5 +1,5 @@
 /**
- * Width of printable text on a terminal, by code points (report/README.md, "Width"). Code points that a terminal draws
+ * Width of printable text on a terminal, by code points (show/README.md, "Width"). Code points that a terminal draws
  * as one, such as an emoji with a skin tone, count separately, so the width may be too large but is never too small.
  */
 

@@ -1,4 +1,5 @@
 /** The documents of a review of a version, and of the check of a feed. */
+import { lastOf } from "../bytes.js";
 import { changeRow } from "../diff/text.js";
 import { type Block, type Doc, type Row, type Section, rows, words } from "../show/doc.js";
 import { policyDoc } from "../show/policy.js";
@@ -8,7 +9,7 @@ const PIN =
   "An application can pin the newest version beside its next signers, so that it accepts no older one (pin of " +
   "--format json is the whole file):";
 /** Returns the facts of a version, what it changes, and of the first one the whole policy. */
-export function reviewDoc(review: PolicyReview): Doc {
+export function versionDoc(review: PolicyReview): Doc {
   const { name, version, sha256, issuedAt, expiresAt, before, changes, policy } = review;
   const facts: Row[] = [
     { label: "sha256", text: sha256 },
@@ -26,7 +27,8 @@ export function reviewDoc(review: PolicyReview): Doc {
       ...changed,
       ...((changes?.leftOut ?? 0) > 0 ? [{ blocks: [words(`and ${changes!.leftOut} more`)] }] : []),
       ...(policy
-        ? policyDoc({ format: "bootproof-policy-check/1", faults: [], ...policy }, `version ${version} of ${name}`).sections
+        ? policyDoc({ format: "bootproof-policy-check/1", faults: [], ...policy }, `version ${version} of ${name}`)
+            .sections
         : []),
     ],
   };
@@ -51,7 +53,7 @@ function signerRows({ inForce: was, signers }: PolicyReview): Row[] {
 
 /** Returns whether the newest version is in force, every version, and what to pin. */
 export function feedDoc({ versions, faults, notes, pin }: FeedCheck): Doc {
-  const newest = versions.at(-1)!;
+  const newest = lastOf(versions)!;
   const { minVersion, since } = pin;
   const inForce = `IN FORCE: version ${newest.version} of ${newest.name}, until ${newest.expiresAt}`;
   const isGood = faults.length === 0;
@@ -64,7 +66,7 @@ export function feedDoc({ versions, faults, notes, pin }: FeedCheck): Doc {
   return {
     sections: [
       { blocks: [{ kind: "verdict", text, tone: isGood ? "good" : "bad" }] },
-      ...versions.flatMap((review) => reviewDoc(review).sections),
+      ...versions.flatMap((review) => versionDoc(review).sections),
       { blocks },
     ],
   };

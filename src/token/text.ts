@@ -1,6 +1,6 @@
 /** The document of a token's report. */
 import { renderWhole } from "../report/rendering.js";
-import { checkRow } from "../show/checks.js";
+import { rowOfCheck } from "../show/checks.js";
 import { type Doc, type Row, rows, section } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import { lookOf } from "../show/text.js";
@@ -16,11 +16,15 @@ export function renderToken(report: TokenReport<object>, options: TokenTextOptio
   return renderWhole(report, WANTED, () => writeText(tokenDoc(report), options));
 }
 
-export function tokenDoc(report: TokenReport<object>): Doc {
-  const { kind, verdict, claims, deployment, namespace, notInterpreted, unproven, checks, policy, policyDigest } = report;
+function tokenDoc(report: TokenReport<object>): Doc {
+  const { kind, verdict, claims, deployment, namespace, notInterpreted, unproven, checks, policy, policyDigest } =
+    report;
   const facts: Row[] = [
     { label: "verified at", text: report.verifiedAt },
-    { label: "policy", text: `${policy ?? "it has no name"}${policyDigest === null ? "" : `, sha256:${policyDigest}`}` },
+    {
+      label: "policy",
+      text: `${policy ?? "it has no name"}${policyDigest === null ? "" : `, sha256:${policyDigest}`}`,
+    },
     { label: "namespace", text: namespace },
     ...(deployment === null ? [] : [{ label: "deployment", text: deployment }]),
     ...Object.entries(claims ?? {}).map(([label, value]) => ({ label, text: String(value) })),
@@ -42,7 +46,7 @@ export function tokenDoc(report: TokenReport<object>): Doc {
       },
       { blocks: [rows(facts)] },
       ...section("Not proven", [{ kind: "list", items: unproven }]),
-      ...section("Checks", [rows(checks.map((check) => checkRow(check, look)))]),
+      ...section("Checks", [rows(checks.map((check) => rowOfCheck(check, look)))]),
     ],
   };
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { isNote } from "../../src/report/facts.js";
 import { strictReport } from "../../src/report/conclude.js";
 import type { Report } from "../../src/report/report.js";
-import { renderText } from "../../src/report/text.js";
+import { renderText } from "../../src/show/text.js";
 import { CAVEATS } from "../../src/report/unproven.js";
 
 export async function expectAgreement(report: Report): Promise<void> {

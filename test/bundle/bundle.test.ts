@@ -10,7 +10,7 @@ import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "..
 import { renderEar, renderVsa } from "../../src/formats/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { provenStatements } from "../../src/report/statements.js";
-import { renderText } from "../../src/report/text.js";
+import { renderText } from "../../src/show/text.js";
 import { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import type { Loose } from "../support/loose.js";
 

@@ -1,15 +1,10 @@
 /** `bootproof addresses` against the lab: classes, faults, exit codes, formats, sub-organizations. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
-import type { AddressResult } from "../../src/cli/addresses-text.js";
-import {
-  omissionsOf,
-  tableCsv,
-  tableExitCode,
-  tableJson,
-  tableJunit,
-  tableText,
-} from "../../src/cli/addresses-text.js";
+import type { AddressResult } from "../../src/show/addresses.js";
+import { tableJunit } from "../../src/formats/addresses.js";
+import { writeText } from "../../src/show/terminal.js";
+import { omissionsOf, tableCsv, tableExitCode, tableJson, tableDoc, tableJunit } from "../../src/show/addresses.js";
 import { otherMembers } from "../../src/decode/input.js";
 import { completed, submit } from "../lab/support.js";
 import { type World, startWorld, tableOf } from "./addresses-world.js";
@@ -173,12 +168,12 @@ describe("the exit code", () => {
     "of %j with an unplaced key, accepting %j, with %j not fetched, is %d",
     (names, accepted, left, code, says) => {
       const table = { ...result(names, left), accepted, unplaced: [unplaced] };
-      expect([tableExitCode(table), tableText(table, true, {}).split("\n")[0]]).toEqual([
+      expect([tableExitCode(table), writeText(tableDoc(table, true), {}).split("\n")[0]]).toEqual([
         code,
         expect.stringMatching(says),
       ]);
       const limit = "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT an-activity: nothing says in which wallet the key of 0x42 is";
-      for (const text of [tableText(table, true, { width: 1000 }), tableJson(table), tableJunit(table)])
+      for (const text of [writeText(tableDoc(table, true), { width: 1000 }), tableJson(table), tableJunit(table)])
         expect(text).toContain(limit);
     },
   );
@@ -188,9 +183,9 @@ describe("the exit code", () => {
       ...Array.from({ length: 23 }, () => "service"),
       ...Array.from({ length: 2 }, () => "derived"),
     ]);
-    const shown = (isAll: boolean): number => tableText(many, isAll, {}).split("wallet w").length - 1;
+    const shown = (isAll: boolean): number => writeText(tableDoc(many, isAll), {}).split("wallet w").length - 1;
     expect([shown(false), shown(true)]).toEqual([22, 25]);
-    expect(tableText(many, false, {})).toContain("and 3 more: --all shows them");
+    expect(writeText(tableDoc(many, false), {})).toContain("and 3 more: --all shows them");
   });
 
   it("does not let a spreadsheet run a cell", () => {

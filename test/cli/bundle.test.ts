@@ -89,7 +89,7 @@ describe("bundle", () => {
     refused(
       1,
       bootproof(words`bundle --boot-proof ${BOOT_2} --app-proof ${APP_1} --policy ${POLICY}`),
-      /^Not bundled\.\nREJECTED: [^]* FAIL {2}app\.key/,
+      /^Not bundled\.\nREJECTED: [^]*\nFAIL {2}app\.key/,
     ));
 
   it("packs authentic evidence too, and then verify asks for a policy", async () => {

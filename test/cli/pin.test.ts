@@ -32,7 +32,7 @@ describe("from a boot proof", () => {
     expect((JSON.parse(stdout) as PolicyFile).name).toBe("signer, production");
     const [first, age] = stderr.split("\n");
     expect(first).toMatch(/^These values come from the evidence itself, .* compare them with a source that you trust/);
-    expect(age).toBe("This enclave started 23 hours ago; that it still runs is shown by app proofs.");
+    expect(age).toBe("This enclave started 23 hours ago; whether it still runs is not shown: no app proof was given.");
     expect(stderr).toMatch(/^(?:(?:These|This|Warning:) .*\.\n)+$/);
     expect(stderr).toContain("Warning: legacy: no PCR commits");
     expect(stderr).toContain("Warning: legacy: any application of that role and image");
@@ -95,7 +95,7 @@ describe("from a boot proof", () => {
         1,
         bootproof(["pin", "--boot-proof", fileOf(evidence)]),
         /^Not pinned\.\nREJECTED: nothing is proven\./,
-        /\n {2}FAIL {2}/,
+        /\nFAIL {2}/,
       );
     }
   });

@@ -66,7 +66,7 @@ describe("a roll-out", () => {
   it("is signed by two of three, reviewed in the words of diff, published and checked", async () => {
     const review = await good(words`policy review ${v2} --feed ${feed}`, 1);
     expect(review.stdout).toMatch(/^Version 2 of prod\/signer\n/);
-    expect(review.stdout).toContain(`signed by    ${alice.key.publicKey.keyid}`);
+    expect(review.stdout).toContain(`signed by     ${alice.key.publicKey.keyid}`);
     expect(review.stdout).toMatch(/CRITICAL {2}.*\n[^]*7d[^]*30d/);
     expect(review.stdout).toMatch(/version 1 is valid to 2026-03-18T05:06:07.000Z/);
     const signed = await good(words`policy cosign ${v2} --key ${carol.file} --feed ${feed} --yes`, 1);
@@ -99,8 +99,8 @@ describe("a roll-out", () => {
     const line = words`policy sign ${policy} --feed ${feed} --signers ${other} --key ${mallory.file} --valid 9d`;
     await good([...line, "--out", v2], 1);
     const { stdout } = await good(words`policy review ${v2} --feed ${feed}`, 1);
-    expect(stdout).toContain("must sign    2 of 3 keys in force, and 1 of 2 keys of the next set");
-    expect(stdout).toContain("next signers 1 of 2 keys: CHANGED");
+    expect(stdout).toContain("must sign     2 of 3 keys in force, and 1 of 2 keys of the next set");
+    expect(stdout).toContain("next signers  1 of 2 keys: CHANGED");
     const marks = [...stdout.matchAll(/^ {4}([ +-]) (\S+) +([0-9a-f]{64})$/gm)].map(([, ...cells]) => cells.join(" "));
     expect(marks).toEqual([
       `  P-256 ${alice.key.publicKey.keyid}`,
@@ -194,7 +194,7 @@ describe("a key service", () => {
   it("of a team without keys of their own begins with a draft, which only its signers read", async () => {
     await good(words`policy sign ${looser} --feed ${feed} --valid 14d --out ${v2}`, 1);
     expect((JSON.parse(readText(v2)) as { signatures: unknown }).signatures).toEqual([]);
-    expect((await good(words`policy review ${v2} --feed ${feed}`)).stdout).toContain("signed by    nobody");
+    expect((await good(words`policy review ${v2} --feed ${feed}`)).stdout).toContain("signed by     nobody");
     await refused(2, given(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1), /signatures/);
     for (const one of [bob, carol]) {
       const signature = fileWith(nodeSignature(one, (await bytesOf(words`policy to-sign ${v2}`)).stdout));

@@ -474,10 +474,10 @@ describe("policy check", () => {
       expect([code, stderr]).toEqual([0, ""]);
       expect(stdout.split("\n").filter((line) => line.length > width && !line.includes(path))).toEqual([]);
       expect(stdout).toMatch(/^WELL-FORMED: /);
-      expect(stdout).toContain(`Deployment "${FIRST}"\n  image          pcrs 0, 1, 2; manifestHash\n`);
-      expect(stdout).toContain("  operator       manifestHash; pcrs 3\n");
+      expect(stdout).toContain(`Deployment "${FIRST}"\n  image        pcrs 0, 1, 2; manifestHash\n`);
+      expect(stdout).toContain("  operator     manifestHash; pcrs 3\n");
       expect(stdout).toContain("  trust anchors  aws-nitro-root-g1\n");
-      expect(stdout).toContain("  WARN           legacy: any application");
+      expect(stdout).toContain("  WARN         legacy: any application");
     }
   });
 
@@ -513,8 +513,8 @@ describe("policy check", () => {
     const text = await bootproof(["policy", "check", path]);
     expect([text.code, text.stderr]).toEqual([2, ""]);
     expect(text.stdout).toMatch(/^MALFORMED: /);
-    expect(text.stdout).toContain("  - naem: unknown member, did you mean name?\n");
-    expect(text.stdout).toContain("  - deployments[0].pcr: unknown member, did you mean pcrs?\n");
+    expect(text.stdout).toContain("\n- naem: unknown member, did you mean name?\n");
+    expect(text.stdout).toContain("\n- deployments[0].pcr: unknown member, did you mean pcrs?\n");
     const json = await bootproof(["policy", "check", path, "--format", "json"]);
     const open = [{ path: "deployments[0]", message: expect.stringMatching(/^leaves the /) as string }];
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([

@@ -79,7 +79,7 @@ describe("measure --provenance", () => {
   ])("refuses %s", async (_, measured, check) => {
     const { code, stdout } = await measured();
     expect([code, stdout.split(":", 1)]).toEqual([1, ["DIFFERENT"]]);
-    expect(stdout).toContain(`  ${check}\n    expected `);
+    expect(stdout).toContain(`\n${check}\n  expected  `);
     expect(stdout).not.toContain("boot[0]");
   });
 

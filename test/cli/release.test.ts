@@ -89,7 +89,7 @@ describe("release check", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^good: 20 good, 8 older, 3 skipped\n/);
     expect(stdout).toMatch(
-      /\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(2 of 10 required\)\n/,
+      /\n {2}older {2}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(2\s+of 10 required\)\n/,
     );
     const all = await check(RELEASES, "--policy", policy, "--skip-unapproved");
     expect(all.code).toBe(2);
@@ -190,11 +190,11 @@ describe("two releases with one name", () => {
     );
     const { code, stdout } = await check(...folders, "--no-manifest-set");
     expect(code).toBe(0);
-    expect(stdout.match(/^good {9}signer, nonce \d+/gm)).toEqual([
-      "good         signer, nonce 20260403",
-      "good         signer, nonce 20260404",
+    expect(stdout.match(/^ {2}good {2}signer, nonce \d+/gm)).toEqual([
+      "  good  signer, nonce 20260403",
+      "  good  signer, nonce 20260404",
     ]);
-    expect(stdout.match(/^ {2}critical/gm)).toHaveLength(1);
+    expect(stdout.match(/^ {4}critical/gm)).toHaveLength(1);
   });
 });
 
@@ -251,7 +251,7 @@ describe("a folder that is refused, with the file's name", () => {
     for (const path of [folder, join(folder, "2026.9.0")]) {
       const { code, stdout, stderr } = await check(path, "--no-manifest-set");
       expect(code).toBe(0);
-      expect(stdout).toMatch(/^good: 1 good\n[^]*\ngood {9}2026\.9\.0\/signer, /);
+      expect(stdout).toMatch(/^good: 1 good\n[^]*\n {2}good {2}2026\.9\.0\/signer, /);
       expect(stderr).toMatch(/^not read, part of no release: .*2026\.9\.0\/manifest, .*2026\.9\.0\/x\.approval\n$/);
     }
     const nested = copyOf([], (copy) =>

@@ -113,10 +113,10 @@ describe("review", () => {
     const text = await review(...args);
     expect([text.code, text.stderr]).toEqual([1, ""]);
     expect(text.stdout).toContain(
-      'open        pivot.env (--accept env)\n    before    {"LOG":"info","REQUIRE_AUTH":"1"}\n' +
-        '    after     {"LOG":"info"}\n',
+      'open       pivot.env (--accept env)\n    before  {"LOG":"info","REQUIRE_AUTH":"1"}\n' +
+        '    after   {"LOG":"info"}\n',
     );
-    expect(text.stdout).toContain("before  REQUIRE_AUTH=1\n          after   (not there)\n");
+    expect(text.stdout).toContain("before  REQUIRE_AUTH=1\n    after   (not there)\n");
     const json = JSON.parse((await review(...args, "--format", "json")).stdout) as Record<string, unknown>;
     expect(json["members"]).toContainEqual({
       name: "env",

@@ -35,8 +35,8 @@ const FORMATS = {
   junit: [/^<\?xml [^]*errors="0"/, /^<\?xml [^]*errors="1"/],
   sarif: [/"executionSuccessful": true/, /"executionSuccessful": false/],
   github: [/^::(?:notice|error) title=bootproof::(?:VERIFIED|REJECTED)/, /^::error title=bootproof::/],
-  html: [/^<!DOCTYPE html>/i, null],
-  markdown: [/^## (?:VERIFIED|REJECTED)/, null],
+  html: [/^<!DOCTYPE html>/i, /<title>NOT VERIFIED/],
+  markdown: [/^## (?:VERIFIED|REJECTED)/, /^## NOT VERIFIED\n/],
   vsa: [/"predicateType"/, null],
   ear: [/^eyJ/, null],
 } as const;

@@ -38,7 +38,7 @@ describe("watch", () => {
       ["--max-silence 60s", /--max-silence 60s: expected more than --interval/],
       ["--log l --heartbeat 8d", /--heartbeat 8d: expected a duration .*up to 7d/],
       ["--heartbeat 1h", /--heartbeat: only with --log/],
-      ["--format html", /--format html: expected one of text, json/],
+      ["--format xml", /--format xml: expected one of text, json/],
       ["--after b.1", /--after: only with --log/],
       ["--checkpoint n", /--checkpoint: only with --log/],
       ["--checkpoint-key k", /--checkpoint-key: only with --log/],

@@ -35,10 +35,10 @@ describe("a difference as text", () => {
     expect(renderDiff(difference, { width: 120 })).toContain(
       [
         "CRITICAL  manifest: nonce",
-        "          The manifest is older than before: a roll-back, which may bring back fixed flaws.",
-        "          before  7",
-        "          after   6",
-        "          at      manifest.namespace.nonce, manifestEnvelope.manifest.namespace.nonce",
+        "  means   The manifest is older than before: a roll-back, which may bring back fixed flaws.",
+        "  before  7",
+        "  after   6",
+        "  at      manifest.namespace.nonce, manifestEnvelope.manifest.namespace.nonce",
       ].join("\n"),
     );
   });
@@ -51,7 +51,7 @@ describe("a difference as text", () => {
     expect(text).toContain("after   …010101[03]\n");
     expect(text).toContain("1 of 48 bytes differs, at 47, counted from 0\n");
     const added = await diffUnverified(policy(), policy({ comment: "" }));
-    expect(renderDiff(added)).toContain("before  (not there)\n          after   (empty)\n");
+    expect(renderDiff(added)).toContain("before  (not there)\n  after   (empty)\n");
   });
 
   it("lists six places of a change, and counts the others", () => {

@@ -130,10 +130,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 let logs = 0;
 
 /** Watches by the one client until an outage is told, and then by the other. `entries` are those but signs of life. */
-async function watched(
-  bad: Client,
-  good: Client,
-): Promise<{ messages: WatchMessage[]; entries: number }> {
+async function watched(bad: Client, good: Client): Promise<{ messages: WatchMessage[]; entries: number }> {
   const path = join(folder, `log-${logs++}.jsonl`);
   const { log, close } = await openLog(path);
   const [ended, messages]: [AbortController, WatchMessage[]] = [new AbortController(), []];

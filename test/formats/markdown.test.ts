@@ -79,11 +79,11 @@ describe("Markdown", () => {
     const markdown = renderMarkdown(REJECTED);
     expect(headings(markdown)).toEqual(["REJECTED", "Failed checks", "Not proven"]);
     expect(markdown).toContain(
-      '- `fail` `policy.pcrs` (`boot[0] = "evidence/boot proof.json"`): `PCR0` is another one\n',
+      '- `FAIL` `policy.pcrs` `boot[0] =` "`evidence/boot proof.json`": `PCR0` is another one\n',
     );
-    expect(markdown).toMatch(/\n {2}- expected: `[^`]+`\n/);
-    expect(markdown).toMatch(/\n {2}- actual: `[^`]+`\n/);
-    expect(markdown).toContain("\n  - What to do: Compare with the release you expect.\n");
+    expect(markdown).toMatch(/\n {2}- `expected` `[^`]+`\n/);
+    expect(markdown).toMatch(/\n {2}- `actual` `[^`]+`\n/);
+    expect(markdown).toContain("\n  - `to do` Compare with the release you expect.\n");
   });
 
   it("says the warnings, the notes, that it is stale, that it contradicts itself", () => {
@@ -116,9 +116,11 @@ describe("Markdown", () => {
   it("has every check and every piece, folded", () => {
     const markdown = renderMarkdown(REJECTED);
     const folded = markdown.slice(markdown.indexOf("<details>"));
-    for (const { id, status } of REJECTED.checks)
-      expect(folded).toContain(`\n- \`${status === "warn" ? "note" : status}\` \`${id}\` (`);
-    expect(folded).toContain(`\n- \`boot[0]\` = \`evidence/boot proof.json\`, SHA-256 \`${"13".repeat(32)}\`\n`);
+    const words = { pass: "ok", fail: "FAIL", warn: "note", skip: "skip" };
+    for (const { id, status } of REJECTED.checks) expect(folded).toContain(`\n- \`${words[status]}\` \`${id}\` `);
+    expect(folded).toContain(
+      `\n- \`boot[0] =\` "\`evidence/boot proof.json\`"\n  - \`SHA-256\` \`${"13".repeat(32)}\`\n`,
+    );
   });
 
   it("counts the checks of each status", () => {
@@ -130,7 +132,7 @@ describe("Markdown", () => {
   it("has words in a row that are code in one span, and no space before a sentence", () => {
     const checks = [{ ...FAILED, detail: "x1 y2: a.b c.d, (e.f) is g.h" }];
     expect(renderMarkdown(rejected(checks))).toContain(
-      '- `fail` `policy.pcrs` (`boot[0] = "evidence/boot proof.json"`): `x1 y2`: `a.b c.d`, (`e.f`) is `g.h`\n',
+      '- `FAIL` `policy.pcrs` `boot[0] =` "`evidence/boot proof.json`": `x1 y2`: `a.b c.d`, (`e.f`) is `g.h`\n',
     );
   });
 
@@ -138,7 +140,7 @@ describe("Markdown", () => {
     const checks = Array.from({ length: 5 }, (_, index) => ({ ...FAILED, about: `boot[${index}]` }) as const);
     const [failures] = renderMarkdown(rejected(checks)).split("<details>") as [string];
     expect(failures.match(/`policy\.pcrs`/g)).toHaveLength(2);
-    expect(failures).toContain("(`5 boot proofs, ");
+    expect(failures).toContain("`policy.pcrs` 5 boot proofs, ");
   });
 
   it("fits into a step summary of 1 MiB, whatever the evidence", () => {
@@ -150,7 +152,7 @@ describe("Markdown", () => {
     const evidence = checks.map(({ about }) => ({ subject: about, name: long, sha256: "13".repeat(32) }));
     const markdown = renderMarkdown(rejected(checks, { evidence }));
     expect(new TextEncoder().encode(markdown).length).toBeLessThan(1024 * 1024);
-    expect(markdown.match(/^- and \d+ more, which `--format json` lists$/gm)).toHaveLength(3);
+    expect(markdown.match(/^- and \d+ more, which `--format json` lists$/gm)).toHaveLength(2);
   });
 
   it("takes no report for none", () => {

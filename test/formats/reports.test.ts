@@ -8,7 +8,7 @@ import { renderSarif } from "../../src/formats/sarif.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
 import { type AppProofClaims, REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
-import { renderText } from "../../src/report/text.js";
+import { renderText } from "../../src/show/text.js";
 import { CHALLENGE, UNTIMED, report } from "../report/reports.js";
 
 const PLAIN = { color: false };

@@ -116,6 +116,7 @@ export const FAILURE: CommandFailure = {
   problems: [{ message: "expected an object", file: "a <b>.json" }, { message: "no policy" }],
   advice: ["Read the help.\nOr the README."],
   exitCode: 2,
+  at: new Date("2026-03-04T05:06:07.000Z"),
 };
 
 export const NOTICES: readonly Notice[] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
 import { type Link, chainsOfTrust, checksOfNoChain } from "../../src/page/chain.js";
 import type { LinkId } from "../../src/page/links.js";
-import { labelOf } from "../../src/report/check-lines.js";
+import { labelOf } from "../../src/report/labels.js";
 import type { Report } from "../../src/report/report.js";
 import { BOOT, bootOf, report, reportOf } from "../report/reports.js";
 import { SHOWN } from "./evidence.js";

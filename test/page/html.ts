@@ -1,6 +1,6 @@
 /** The page read back by a parser that is not ours, and the page whole, for a browser. */
 import { type DefaultTreeAdapterTypes, parse } from "parse5";
-import { type MarkupNode, element, toHtml, unbroken } from "../../src/page/markup.js";
+import { type MarkupNode, element, toHtml, unbroken } from "../../src/show/markup.js";
 import { STYLE } from "../../src/page/style.js";
 import { type Shown, reportView } from "../../src/page/view.js";
 

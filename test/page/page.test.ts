@@ -19,7 +19,7 @@ import {
 import { type Evidence, NamedEvidence } from "../../src/inputs.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { evidencePieces } from "../../src/page/evidence.js";
-import { type MarkupNode, toHtml } from "../../src/page/markup.js";
+import { type MarkupNode, toHtml } from "../../src/show/markup.js";
 import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js";
 import { shownReport } from "../../src/page/shown.js";
 import { plainOptions } from "../../src/plain-settings.js";

@@ -9,7 +9,7 @@ import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { evidencePieces } from "../../src/page/evidence.js";
-import { toHtml } from "../../src/page/markup.js";
+import { toHtml } from "../../src/show/markup.js";
 import {
   type FormExpectedValue,
   type FormValues,

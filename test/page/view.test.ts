@@ -8,7 +8,7 @@ import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
 import { headlineFacts, shownCheck, warningsOf } from "../../src/report/facts.js";
 import { printable } from "../../src/report/printable.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
-import { verdictSentence } from "../../src/report/text.js";
+import { verdictSentence } from "../../src/show/verdict.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";

@@ -77,19 +77,19 @@ Demanded: the policy's sets.
 A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.
 
 <bold>app (lab/app)<>
-<dim>older<>        older/app, nonce 7, abababab…cdcdcdcd, approved by c\\u{1b} (2 of 3 required)
-<green>good<>         good/app, nonce 7, abababab…cdcdcdcd, approved by a, b (2 of 3 required)
-  note       good/app/manifest: the manifest of x
-  <bold red>critical<>   quorum key
-  <yellow>notable<>    pivot.x, application: arguments
-  <dim>minor<>      manifest: nonce
-<bold red>bad<>          bad/app, nonce 7, abababab…cdcdcdcd, approved by a (2 of 3 required)
-  <bold red>fail<>       not anchored: too few approvers in the set of a good release before it, or in a demanded set
-<bold red>bad<>          own/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
-  <bold red>fail<>       good/app/manifest: too few
-<bold red>bad<>          both/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
-  <bold red>fail<>       good/app/manifest: another
-  <bold red>fail<>       too few of that set
+  <dim>older<>  older/app, nonce 7, abababab…cdcdcdcd, approved by c\\u{1b} (2 of 3 required)
+  <green>good<>   good/app, nonce 7, abababab…cdcdcdcd, approved by a, b (2 of 3 required)
+    note      good/app/manifest: the manifest of x
+    <bold red>critical<>  quorum key
+    <yellow>notable<>   pivot.x, application: arguments
+    <dim>minor<>     manifest: nonce
+  <bold red>bad<>    bad/app, nonce 7, abababab…cdcdcdcd, approved by a (2 of 3 required)
+    <bold red>fail<>  not anchored: too few approvers in the set of a good release before it, or in a demanded set
+  <bold red>bad<>    own/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
+    <bold red>fail<>  good/app/manifest: too few
+  <bold red>bad<>    both/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
+    <bold red>fail<>  good/app/manifest: another
+    <bold red>fail<>  too few of that set
 
 <bold red>not checked<>  not checked/app
 <dim>skipped<>      ${"n".repeat(82)}

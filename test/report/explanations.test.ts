@@ -3,15 +3,10 @@ import { COMMANDS } from "../../src/cli/commands.js";
 import { OPTIONS } from "../../src/cli/option-table.js";
 import { CHECK_IDS, CHECK_TITLES, type CheckId, checkRow } from "../../src/checks.js";
 import { CHECK_ADVICE } from "../../src/report/explanations.js";
-import {
-  GLOSSARY,
-  TERMS,
-  explainCheck,
-  nearestWords,
-  renderCheckExplanation,
-  renderCheckList,
-  renderTermExplanation,
-} from "../../src/report/explanations.js";
+import { GLOSSARY, TERMS, explainCheck, nearestWords } from "../../src/report/explanations.js";
+import { checkListDoc, renderCheckExplanation, termDoc } from "../../src/show/explanations.js";
+import { writeText } from "../../src/show/terminal.js";
+
 const sentences = (text: string): number => (text.match(/[.?](?= [A-Z-]| bootproof|$)/g) ?? []).length;
 const linesOf = (text: string): string[] => text.split("\n");
 
@@ -82,8 +77,8 @@ describe("an explanation as text", () => {
       expect(cut.filter((word) => /[a-z]{3}/.test(word) && !wordsOf(WORDS_OF_HEADINGS).includes(word))).toEqual([]);
     }
     for (const term of Object.values({ ...TERMS, ...GLOSSARY }))
-      expect(linesOf(renderTermExplanation(term, { width })).filter((line) => line.length > width)).toEqual([]);
-    expect(linesOf(renderCheckList({ width })).filter((line) => line.length > width)).toEqual([]);
+      expect(linesOf(writeText(termDoc(term), { width })).filter((line) => line.length > width)).toEqual([]);
+    expect(linesOf(writeText(checkListDoc(), { width })).filter((line) => line.length > width)).toEqual([]);
   });
 
   it("takes a width that is none for the nearest", () => {
@@ -123,7 +118,7 @@ function wordsOf(value: unknown): string[] {
 
 describe("the list of checks", () => {
   it("has every id once, under its group, and the words that are explained too", () => {
-    const text = renderCheckList();
+    const text = writeText(checkListDoc());
     expect([...text.matchAll(/^ {2}([a-z-]+\.[a-z-]+) /gm)].map(([, id]) => id)).toEqual(CHECK_IDS);
     expect(text).toMatch(/^Document and certificate chain\n {2}boot\.decode/);
     const others = text.split("Also explained: ")[1]!.replaceAll("\n", " ");

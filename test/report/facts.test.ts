@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { renderGithub, renderMarkdown } from "../../src/formats/index.js";
 import { ageSentence, headlineFacts } from "../../src/report/facts.js";
 import { type Report, refusedReport } from "../../src/report/report.js";
-import { renderSummary } from "../../src/report/summary.js";
-import { renderReport, renderText, verdictBrief } from "../../src/report/text.js";
+import { renderSummary } from "../../src/show/text.js";
+import { renderReport, renderText, verdictBrief } from "../../src/show/text.js";
 import { UNPINNED, UNTIMED, bootOf, report, reportOf } from "./reports.js";
 
 const MADE = "2026-03-04T05:06:07.000Z";
@@ -88,7 +88,7 @@ describe("the age", () => {
   const STARTED = "This enclave started 25 hours ago";
   it("is a sentence on the start, and on what shows that it still runs", () => {
     expect(ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z")).toBe(
-      "this enclave started 12 days ago; that it still runs is shown by app proofs",
+      "this enclave started 12 days ago; whether it still runs is not shown: no app proof was given",
     );
     expect(ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z", "2026-03-12T23:57:00Z")).toBe(
       "this enclave started 12 days ago; its newest app proof shows that it still ran 3 minutes ago " +
@@ -104,7 +104,9 @@ describe("the age", () => {
     ["github", renderGithub],
     ["Markdown", renderMarkdown],
   ])("is in the head of %s", (_, render) => {
-    expect(render(report({}))).toContain(`${STARTED}; that it still runs is shown by app proofs.`);
+    expect(flat(render(report({})))).toContain(
+      `${STARTED}; whether it still runs is not shown: no app proof was given.`,
+    );
   });
 
   it("names the newest app proof of the oldest enclave, and whose word its time is where it is not proven", () => {
@@ -121,6 +123,14 @@ describe("the age", () => {
     expect(headlineFacts({ ...unproven, claims: own }).age).toMatch(
       /8 seconds ago \(2026-03-05T06:07:00.000Z\), as its image says\.$/,
     );
+  });
+
+  it("says of app proofs without a time that they show nothing, unless one answers a challenge", () => {
+    const untimed = (answers: typeof UNTIMED.answers) =>
+      headlineFacts(report({ claims: { ...fleet(1).claims!, appProofs: [{ ...UNTIMED, bootProof: 0, answers }] } }))
+        .age;
+    expect(untimed(null)).toMatch(/; whether it still runs is not shown: its app proofs have no time\.$/);
+    expect(untimed({ pointer: "/a", value: "b" })).toMatch(/; an app proof answers your challenge, so it ran after/);
   });
 
   it("is not of a start where the document may be made at any time", () => {
@@ -150,8 +160,8 @@ describe("the verdict in brief", () => {
     }
     expect(brief(rejected, width).join(" ")).toContain("policy.pivot");
     expect(brief(rejected, width).slice(-2)).toEqual([
-      expect.stringMatching(/^ +expected +0{8}…/),
-      expect.stringMatching(/^ +actual +f{8}…/),
+      expect.stringMatching(/^expected +0{8}…/),
+      expect.stringMatching(/^actual +f{8}…/),
     ]);
     expect(flat(brief(refused, width).join(" "))).toMatch(/not accepted with warnings\. WARNING a reason/);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ActivityClaims, AppProofClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
-import { renderText } from "../../src/report/text.js";
+import { renderText } from "../../src/show/text.js";
 import { caveats, unprovenStatements } from "../../src/report/unproven.js";
 import {
   ACTIVITY,

@@ -397,13 +397,13 @@ describe("names of accept", () => {
 it("an open member that is removed reads well", async () => {
   const removed = { ...V2, pivot: { ...V2.pivot, env: new Map() } };
   const text = renderReview(await since(without(V2, "dns"), V2, ["dns"]));
-  expect(text).toContain('  accepted    dns\n    before    (not there)\n    after     {"resolvers":');
+  expect(text).toContain('  accepted   dns\n    before  (not there)\n    after   {"resolvers":');
   const open = renderReview(await since(V2, without(removed, "dns"), [], unpinned(V2, "pivotEnv")), { width: 120 });
   expect(open).toContain(
-    '  open        dns (--accept dns)\n    before    {"resolvers":["169.254.169.253","fd00:ec2::253"]}\n' +
-      "    after     (not there)\n",
+    '  open       dns (--accept dns)\n    before  {"resolvers":["169.254.169.253","fd00:ec2::253"]}\n' +
+      "    after   (not there)\n",
   );
-  expect(open).toContain("FAIL no pin holds dns, which changed (open-member)");
+  expect(open).toContain("FAIL  no pin holds dns, which changed (open-member)");
 });
 
 describe("files that say more than the manifest", () => {

@@ -95,15 +95,15 @@ it("writes this of a review that has nothing", () => {
 
     EVERYTHING HOLDS: everything that was given was compared, with the deployment
     "lab".
-      manifest    "lab/signer", nonce 7, v2
-      built       nothing was given
-      signs       the hash that an approval signs:
+    manifest  "lab/signer", nonce 7, v2
+    built     nothing was given
+    signs     the hash that an approval signs:
       abababababababababababababababababababababababababababababababab
 
     Approvals
-      required    2 of 0 members of the manifest's own set
-      approved by nobody yet
-      may approve nobody else
+      required     2 of 0 members of the manifest's own set
+      approved by  nobody yet
+      may approve  nobody else
     "
   `);
 });
@@ -113,43 +113,43 @@ it("writes this of a review that has everything", () => {
     "What no review knows.
 
     DO NOT APPROVE: 5 faults.
-      manifest    "lab/signer", nonce 7, v2
-      built       pcr0, pivotHash
-      signs       the hash that an approval signs:
+    manifest  "lab/signer", nonce 7, v2
+    built     pcr0, pivotHash
+    signs     the hash that an approval signs:
       abababababababababababababababababababababababababababababababab
 
-    FAIL a set (set)
-      to do       Do this.
+    FAIL  a set (set)
+      to do  Do this.
 
-    FAIL both sides (pin)
-      expected    one
-                  two
-      actual      one
-                  three
-      to do       Do this.
+    FAIL  both sides (pin)
+      expected  one
+                two
+      actual    one
+                three
+      to do     Do this.
 
-    FAIL one side (zero-pcr)
-      actual      zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
-                  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz…
-                  last
-      to do       Do this.
+    FAIL  one side (zero-pcr)
+      actual  zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz…
+              last
+      to do   Do this.
 
-    FAIL the other side (image-not-compared)
-      expected    two
-      to do       Do this.
+    FAIL  the other side (image-not-compared)
+      expected  two
+      to do     Do this.
 
-    FAIL open (open-member)
-      to do       Do this.
+    FAIL  open (open-member)
+      to do  Do this.
 
     Pins
       "one"
@@ -158,35 +158,35 @@ it("writes this of a review that has everything", () => {
         not here  commitment, pcrs.4: only a boot proof shows it
       "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
       nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"…
-        holds     shareSet
+        holds  shareSet
 
     Members that no pin holds
-      open        pivot.env (--accept env)
-        before    {"A":"1"}
-        after     (not there)
-      accepted    dns
-        before    (not there)
-        after     []
-      unchanged   pivot.restart yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy
-                  yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy
-                  yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
+      open       pivot.env (--accept env)
+        before  {"A":"1"}
+        after   (not there)
+      accepted   dns
+        before  (not there)
+        after   []
+      unchanged  pivot.restart yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy
+                 yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy
+                 yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
 
     Changes since the previous manifest
-    NOTABLE   application: environment variable A
-              It means this.
-              before  A=1
-              after   (not there)
-              at      pivot.env.A
+      NOTABLE  application: environment variable A
+        means   It means this.
+        before  A=1
+        after   (not there)
+        at      pivot.env.A
 
     Approvals
-      required    1 of 4 members of the manifest's own set
-      approved by "alice", "carol"
-      may approve "bob", "dave"
-      stranger    "mallory", for the share set
+      required     1 of 4 members of the manifest's own set
+      approved by  "alice", "carol"
+      may approve  "bob", "dave"
+      stranger     "mallory", for the share set
 
     Notes
-      The first note.
-      The second note.
+      - The first note.
+      - The second note.
     "
   `);
 });
@@ -199,22 +199,22 @@ it("writes the value alone where there is no previous manifest", () => {
   const text = renderReview({ ...NOTHING, ok: false, faults: [{ ...fault, message: "one" }], members, changes: null });
   expect(text).toContain("\nDO NOT APPROVE: 1 fault.\n");
   expect(text).toContain(
-    "\nMembers that no pin holds\n  open        pivot.env (--accept env) 1\n  accepted    pivot.env 2\n\nApprovals\n",
+    "\nMembers that no pin holds\n  open      pivot.env (--accept env) 1\n  accepted  pivot.env 2\n\nApprovals\n",
   );
 });
 
 it("paints the verdict and each fault", () => {
-  expect(renderReview(NOTHING, { color: true })).toContain("\u001b[1;32mEVERYTHING HOLDS: ");
+  expect(renderReview(NOTHING, { color: true })).toContain("\u001b[30;42mEVERYTHING HOLDS\u001b[0m: ");
   const text = renderReview(ALL, { color: true });
-  expect(text).toContain("\u001b[1;31mDO NOT APPROVE: 5 faults.\u001b[0m\n");
-  expect(text).toContain("\u001b[1;31mFAIL\u001b[0m a set (set)\n");
+  expect(text).toContain("\u001b[1;31mDO NOT APPROVE\u001b[0m: 5 faults.\n");
+  expect(text).toContain("\u001b[1;31mFAIL\u001b[0m  a set (set)\n");
 });
 
 it("compares two values byte by byte", () => {
   const hex = "ab".repeat(48);
   const sides = { expected: hex, actual: hex.replace(/ab$/, "ac") };
   const text = renderReview({ ...ALL, faults: [{ ...fault, code: "image", message: "one", ...sides }] });
-  expect(text).toContain("expected    …ababab[ab]\n  actual      …ababab[ac]\n");
+  expect(text).toContain("expected  …ababab[ab]\n  actual    …ababab[ac]\n");
 });
 
 it("takes no other object", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { printable } from "../../src/report/printable.js";
-import { displayWidth, piecesOf } from "../../src/report/width.js";
+import { displayWidth, piecesOf } from "../../src/show/width.js";
 import { IS_LONG } from "../support/long.js";
 
 /** `BOOTPROOF_TESTS=long` takes each. */

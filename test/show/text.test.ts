@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
 import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
-import { renderFailures, renderText } from "../../src/report/text.js";
+import { renderFailures, renderText } from "../../src/show/text.js";
 import { character, fc, runs } from "../support/property.js";
-import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report } from "./reports.js";
+import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report } from "../report/reports.js";
 
 /** As wide as no sentence has to be wrapped in. */
 const PLAIN = { color: false, width: 100 };
@@ -39,7 +39,7 @@ describe("the checks", () => {
     });
     const checks = [skipped("cose.algorithm"), skipped("cose.signature"), skipped("doc.structure")];
     expect(renderText(report({ checks }), PLAIN)).toContain(
-      "  skip  cose.algorithm, cose.signature, doc.structure\n      the COSE_Sign1 could not be read\n",
+      "  skip  cose.algorithm, cose.signature, doc.structure\n    the COSE_Sign1 could not be read\n",
     );
   });
 
@@ -47,7 +47,7 @@ describe("the checks", () => {
     const passes = (subject: Check["subject"]): Check[] =>
       (["app.decode", "app.key"] as const).map((id) => ({ id, subject, status: "pass", detail: "fine" }));
     expect(renderText(report({ checks: [...passes("app[0]"), ...passes("app[1]")] }), PLAIN)).toContain(
-      "\nApp proofs: 2\n  ok    app[0]  2 passed\n  ok    app[1]  2 passed\n\n",
+      "\nApp proofs: 2\n  ok  app[0]  2 passed\n  ok  app[1]  2 passed\n\n",
     );
   });
 });
@@ -73,23 +73,23 @@ describe("names of pieces", () => {
     const rejected = report({ verdict: "rejected", claims: null, evidence, checks });
     const text = renderText(rejected, PLAIN);
     expect(text).toContain(
-      '\nevidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n          boot[1] = "other boot.json" (SHA-256 ' +
+      '\nevidence:  boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n           boot[1] = "other boot.json" (SHA-256 ' +
         "5a5a5a5a…5a5a5a5a)\n\n",
     );
     expect(text).toContain("\n  FAIL  boot[0] = boot.json          1 failed\n");
     expect(text).toContain('\n  FAIL  boot[1] = "other boot.json"  1 failed\n');
     expect(text).toContain("\nApp proofs\n");
     expect(text.replace(/\s+/g, " ")).toContain("the first is bind.user-data (boot[0] = boot.json): user_data");
-    expect(renderFailures(rejected, PLAIN)).toContain("  FAIL  bind.user-data        boot[0] = boot.json: user_data");
+    expect(renderFailures(rejected, PLAIN)).toContain("\nFAIL  bind.user-data  boot[0] = boot.json: user_data");
   });
 
   it("are counted where there are many", () => {
     const evidence = Array.from({ length: 10 }, (_, index) => named(`app[${index}]`, `app-${index}.json`));
     const text = renderText(report({ evidence }), PLAIN);
-    expect(text).toContain("\nevidence: 10 items\n\n");
+    expect(text).toContain("\nevidence:  10 items\n\n");
     expect(text).not.toContain("app-8.json");
     expect(renderText(report({ evidence }), { ...PLAIN, detail: "verbose" })).toContain(
-      `          app[9] = app-9.json (SHA-256\n          ${"5a".repeat(32)})\n`,
+      `           app[9] = app-9.json (SHA-256\n           ${"5a".repeat(32)})\n`,
     );
   });
 

@@ -1,8 +1,8 @@
 import { parseFragment } from "parse5";
 import { describe, expect, it } from "vitest";
-import { element, toHtml } from "../../src/page/markup.js";
+import { element, toHtml } from "../../src/show/markup.js";
 import { character, fc } from "../support/property.js";
-import { type Element, attribute, textOf } from "./html.js";
+import { type Element, attribute, textOf } from "../page/html.js";
 
 /** Without what every reader of HTML makes another character of: CR, NUL, and halves of surrogate pairs. */
 const TEXTS = fc.string({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { padded, pageOf, wrapped } from "../../src/report/layout.js";
-import { displayWidth } from "../../src/report/width.js";
+import { pageOf, wrapped } from "../../src/show/terminal.js";
+import { lookOf } from "../../src/show/text.js";
+import { displayWidth } from "../../src/show/width.js";
 
 const page = pageOf({ width: 60 });
 
@@ -21,9 +22,9 @@ describe("a page", () => {
 
   it("shows hex whole where everything is shown", () => {
     const hex = "ab".repeat(48);
-    expect(pageOf({}).hex(hex)).toBe("abababab…abababab");
-    expect(pageOf({ detail: "verbose" }).hex(hex)).toBe(hex);
-    expect(pageOf({ detail: "verbose" }).hex("\u001b")).toBe("\\u{1b}");
+    expect(lookOf("normal").hex(hex)).toBe("abababab…abababab");
+    expect(lookOf("verbose").hex(hex)).toBe(hex);
+    expect(lookOf("verbose").hex("\u001b")).toBe("\\u{1b}");
   });
 });
 
@@ -60,8 +61,4 @@ describe("wrapping", () => {
       for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(60);
     }
   });
-});
-
-it("pads to columns", () => {
-  expect([padded("启", 4), padded("abcdef", 4)]).toEqual(["启  ", "abcdef"]);
 });
