@@ -6,7 +6,7 @@ import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { grouped, provenRows, provenStatements, unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
-import { type Look, adviceRows, checkRow, checkSections, comparedRows, statusRow, whoText } from "./checks.js";
+import { type Look, adviceRows, rowOfCheck, checkSections, comparedRows, statusRow, whoText } from "./checks.js";
 import { type Block, type Doc, type Row, type Section, type VerdictLine, rows, section, words } from "./doc.js";
 import { factLines, originLines, verdictSentence, verdictTone } from "./verdict.js";
 
@@ -76,7 +76,7 @@ function evidenceRows({ evidence }: Report, { detail, hex }: Look): Block {
 export function failuresDoc(report: Report, look: Look): Doc {
   const failed = report.checks.filter((check) => check.status === "fail");
   const list = failed.map((check) =>
-    checkRow(check, look, { prefix: `${labelOf(check.about ?? check.subject, report)}: ` }),
+    rowOfCheck(check, look, { prefix: `${labelOf(check.about ?? check.subject, report)}: ` }),
   );
   return { sections: [{ blocks: [verdictBlock(report, [])] }, { blocks: [rows(list)] }] };
 }

@@ -4,7 +4,7 @@ import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
 import type { AddressResult } from "../../src/show/addresses.js";
 import { tableJunit } from "../../src/formats/addresses.js";
 import { writeText } from "../../src/show/terminal.js";
-import { omissionsOf, tableCsv, tableExitCode, tableJson, tableDoc, tableJunit } from "../../src/show/addresses.js";
+import { omissionsOf, tableCsv, tableDoc, tableExitCode, tableJson } from "../../src/show/addresses.js";
 import { otherMembers } from "../../src/decode/input.js";
 import { completed, submit } from "../lab/support.js";
 import { type World, startWorld, tableOf } from "./addresses-world.js";
