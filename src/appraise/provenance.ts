@@ -146,7 +146,8 @@ const members: Shape<WorkflowMembers | ReleaseMembers> = {
 /** Returns the shape of the pin. `readFile` reads the files that it names. */
 export function provenanceShape(readFile: ReadPolicyFile | undefined): Shape<readonly ProvenanceDemand[]> {
   const entry = refined(members, (read, place) => demandOf(read, place, readFile));
-  return arrayOf(entry, { most: MAX_ENTRIES });
+  // The schema has no `maxItems`: generators of types write out each length up to a small one, with all of the members.
+  return { ...arrayOf(entry, { most: MAX_ENTRIES }), form: arrayOf(entry).form };
 }
 
 function demandOf(

@@ -43,14 +43,24 @@ function objectSchema({ members, unknown, beside }: Extract<Form, { readonly mem
 }
 
 function recordSchema({ each, name, least, beside }: Extract<Form, { readonly each: Shape<unknown> }>): JsonObject {
-  const names = Object.keys(beside);
+  const value = schemaOf(each);
   const pattern = name && { pattern: name.source };
+  const names = Object.keys(beside);
+  const size = limits({ least }, "minProperties", "maxProperties");
+  if (names.length === 0)
+    return { type: "object", ...(pattern && { propertyNames: pattern }), additionalProperties: value, ...size };
+  const others = Object.entries(schemasOf(beside));
   return {
     type: "object",
-    ...(names.length > 0 && { properties: schemasOf(beside) }),
-    ...(pattern && { propertyNames: names.length > 0 ? { anyOf: [pattern, { enum: names }] } : pattern }),
-    additionalProperties: schemaOf(each),
-    ...limits({ least }, "minProperties", "maxProperties"),
+    ...(pattern && { propertyNames: { anyOf: [pattern, { enum: names }] } }),
+    patternProperties: {
+      ...Object.fromEntries(others.map(([other, schema]) => [`^${other}$`, schema])),
+      [`^(?!(?:${names.join("|")})$)`]: value,
+    },
+    // Every name has a pattern. This is for generators of types, which read no patterns, and whose types do not compile
+    // where a member of `properties` has another type than the others.
+    additionalProperties: { anyOf: [value, ...others.map(([, schema]) => schema)] },
+    ...size,
   };
 }
 

@@ -815,6 +815,7 @@ describe("the JSON Schema of the file", () => {
     for (const deployment of [rest, { ...rest, kind: "qos", manifestHash: HASH }, { workloads }, bare])
       expect(fitsSchema({ ...least, $schema: "x", comment: "x", deployments: [deployment] })).toBe(true);
     expect(fitsSchema({ ...least, trustAnchors: [{ file: "root.pem", comment: "x" }] })).toBe(true);
+    expect(fitsSchema({ ...least, deployments: [{ workloads: { ...workloads, comment: "x" } }] })).toBe(true);
   });
 
   it("counts as reading does", () => {

@@ -14,9 +14,10 @@ import {
   POLICY_OF_THE_BUNDLE,
   decodeBundle,
 } from "../../src/index.js";
-import { namedFiles } from "../../src/appraise/policy.js";
+import { namedFiles, policySchema } from "../../src/appraise/policy.js";
 import { parsePlainPolicy, plainPolicy } from "../../src/plain-settings.js";
 import { labDeployment } from "../../src/lab/forge.js";
+import { fits } from "../support/json-schema.js";
 import { DEMAND, GENUINE, NOW, ROOT, SIGNER, enclave, evidence, policyFile } from "../support/provenance.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 
@@ -136,6 +137,15 @@ describe("a demand", () => {
       "@.trustedRoot: 18 trusted roots, at most 16",
     ],
   ])("with %s is malformed", (_, members, says) => expect(check(members).join("\n")).toContain(says));
+
+  it("is one of at most 16, which the schema does not say: types of each length would be made of it", () => {
+    const file = policyFile(...Array<object>(17).fill(DEMAND));
+    const { faults } = checkPolicy(JSON.stringify(file), { readFile });
+    expect(faults.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      "deployments[0].provenance: 17 entries, at most 16 allowed",
+    ]);
+    expect(fits(policySchema(), file)).toBe(true);
+  });
 
   describe("on a release of GitHub", () => {
     const github = changedRoot({ tlogs: [], ctlogs: [] });

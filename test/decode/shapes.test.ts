@@ -293,6 +293,18 @@ describe("an object", () => {
     }
   });
 
+  it("has in its schema a member beside it of another type, whose name fits, too", () => {
+    const schema = schemaOf(record(number, { name: /^[a-z]+$/, beside: { note: text } }));
+    for (const [value, isFit] of [
+      [{ a: 1, note: "" }, true],
+      [{ note: 1 }, false],
+      [{ a: "" }, false],
+      [{ A: 1 }, false],
+      [{ notes: "" }, false],
+    ] as const)
+      expect(fits(schema, value), JSON.stringify(value)).toBe(isFit);
+  });
+
   it("has no prototype, unless it is open", () => {
     for (const shape of [object({ a: text }), record(text)])
       expect(Object.getPrototypeOf(readShape<unknown>(shape, { a: "" }).value)).toBeNull();
