@@ -9,20 +9,20 @@ import { readKey } from "./key-files.js";
 
 const A_KEY = "expected a private key, as a JWK (RFC 7517) or PEM";
 
-/** Reads the key and signs a trial with it, before anything is verified. Throws UsageError. */
-export function readEarKey(path: string, io: Io): Promise<SigningJwk> {
+/** Reads the key and signs a trial with it by `alg`, before anything is verified. Throws UsageError. */
+export function readEarKey(path: string, alg: string | undefined, io: Io): Promise<SigningJwk> {
   // Other errors come from the platform, and may quote the file.
   const faultOf = (error: unknown): string =>
     error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY;
-  return readKey(path, { command: "verify", isPrivate: true, read: keyOf, faultOf }, io);
+  return readKey(path, { command: "verify", isPrivate: true, read: (text) => keyOf(text, alg), faultOf }, io);
 }
 
 class Refusal extends Error {}
 
-async function keyOf(text: string): Promise<SigningJwk> {
+async function keyOf(text: string, alg: string | undefined): Promise<SigningJwk> {
   const jwk = /-----BEGIN /.test(text) ? await jwkOfPem(text) : jwkOf(text);
-  const { earSigningKey } = await import("../formats/ear.js");
-  await earSigningKey(jwk as unknown as SigningJwk);
+  const { signerOf } = await import("../formats/signing-key.js");
+  await signerOf(jwk, alg);
   return jwk as unknown as SigningJwk;
 }
 

@@ -38,7 +38,9 @@ export const addVerifyCommand = commandOf(
     const request = requestOf(args, command.args, flags, io);
     // The key is read first, so that one that cannot sign is reported before anything is fetched or verified.
     const earKey =
-      flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
+      flags.earKey === undefined
+        ? undefined
+        : await (await import("./ear-key.js")).readEarKey(flags.earKey, flags.earAlg, io);
     const judged = await verify(request, files, io);
     const isDropped = request.level === "quiet" && !isReportWanted(request);
     const text = isDropped ? "" : await rendered(judged, request, earKey, io);
@@ -99,7 +101,13 @@ async function rendered(
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
   const policyFile = typeof flags.policy === "string" ? shownPolicyPath(flags.policy) : undefined;
-  const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey, policyFile };
+  const options: RenderOptions = {
+    ...page,
+    detail: level === "quiet" ? "normal" : level,
+    earKey,
+    earAlg: flags.earAlg,
+    policyFile,
+  };
   await warnBeside(judged, format, earKey !== undefined, io);
   if (format === "github") await summarize(judged, options, io);
   try {

@@ -22,6 +22,7 @@ export interface VerifiedSource {
 interface ReportOptions extends Omit<TextOptions, "detail">, SummaryOptions {
   readonly detail?: Detail;
   readonly earKey?: SigningJwk | undefined;
+  readonly earAlg?: string | undefined;
 }
 
 type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;
@@ -49,17 +50,16 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),
   github: async (judged) => (await import("./github.js")).renderGithub(judged.report, noticesOf(judged)),
   markdown: async (judged) => (await import("./markdown.js")).renderMarkdown(judged.report, noticesOf(judged)),
-  ear: async ({ report, bundle }, { earKey }) => {
+  ear: async ({ report, bundle }, { earKey, earAlg }) => {
     const { earToken } = await import("./ear.js");
-    return earToken(report, { bundle, ...(earKey && { key: earKey }) });
+    return earToken(report, { bundle, ...(earKey && { key: earKey }), ...(earAlg !== undefined && { alg: earAlg }) });
   },
   vsa: async (judged) => {
     const { report, bundle, evidence } = judged;
     const { vsaStatement } = await import("./vsa.js");
     // The evidence is unpacked here, since a module that is loaded later may have its own classes in the bundled
     // command.
-    const shown = { pieces: inputPieces(evidence), isDocument: isDocument(evidence) };
-    return vsaStatement(report, shown, bundle);
+    return vsaStatement(report, inputPieces(evidence), isDocument(evidence), bundle);
   },
 };
 

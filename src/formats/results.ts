@@ -20,8 +20,9 @@ export interface OwnClaim extends Pick<
   readonly verdict: string;
   readonly policyFrom?: "caller" | "bundle";
   readonly failed: readonly Check[];
-  readonly warnings: readonly Check[];
-  readonly buts: readonly string[];
+  readonly warningChecks: readonly Check[];
+  /** What weakens the verdict, in sentences. */
+  readonly warnings: readonly string[];
   readonly notes: readonly string[];
   readonly notProven: readonly string[];
 }
@@ -38,8 +39,8 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
     validationTime: report.validationTime,
     evidence: report.evidence,
     failed: report.checks.filter(isBad),
-    warnings: report.checks.filter(({ status }) => status === "warn"),
-    buts: warningsOf(report, notices),
+    warningChecks: report.checks.filter(({ status }) => status === "warn"),
+    warnings: warningsOf(report, notices),
     ...(report.refusedFor && { refusedFor: report.refusedFor }),
     notes: notices.filter(({ kind }) => kind !== "warning").map((notice) => notice.text),
     notProven: [
@@ -67,6 +68,11 @@ export function whyNotPassed(report: Report, bundle: BundleFacts | null): string
   if (refusal !== null) return refusal;
   const { notApplied = [] } = report;
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
+}
+
+/** Returns the index of a boot proof by its subject. NaN for other evidence, of which no claims are. */
+export function bootIndex(subject: string): number {
+  return Number(/^boot\[(\d+)\]$/.exec(subject)?.[1]);
 }
 
 /** Returns the digest of the policy as a URI (RFC 6920). Null if the digest is not known. */

@@ -1,5 +1,6 @@
 /** Decides which keys can sign attestation results, and by which algorithm. No message shows a key. */
 
+import { toUtf8 } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
 
 /** A private key as a JSON Web Key (RFC 7517): EC P-256, P-384 or P-521, Ed25519, or RSA of 2048 bits and more. */
@@ -10,12 +11,12 @@ export interface SigningJwk {
   readonly [member: string]: unknown;
 }
 
-export interface SigningKey {
-  readonly alg: string;
-  readonly kid: string | null;
-  readonly privateJwk: SigningJwk;
-  readonly publicJwk: SigningJwk;
+export interface Signer {
+  readonly header: { readonly alg: string; readonly kid: string };
+  readonly privateKey: CryptoKey | Uint8Array;
 }
+
+type Members = Readonly<Record<string, unknown>>;
 
 interface KeyKind {
   /** The algorithms (RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864). The first is the default. */
@@ -38,31 +39,43 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
     privateMembers: ["d", "p", "q", "dp", "dq", "qi"],
   },
 };
+export const ALGORITHMS: readonly string[] = Object.values(KINDS).flatMap(({ algorithms }) => algorithms);
 const WANTED = "expected P-256, P-384, P-521, Ed25519 or RSA";
 const MIN_RSA_BITS = 2048;
 
-/** Reads a signing key. Throws TypeError for a key that cannot or should not sign; no message shows the key. */
-export function signingKeyOf(jwk: unknown): SigningKey {
+/**
+ * Reads a signing key, and tries it: its public half has to verify a signature. `alg` is what the caller asks for. A key
+ * without `kid` gets its thumbprint (RFC 7638). Throws TypeError for a key that cannot or should not sign; no message
+ * shows the key.
+ */
+export async function signerOf(jwk: unknown, alg?: string): Promise<Signer> {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk))
     throw refused("expected a JSON Web Key, an object");
   // The copy has no prototype, so inherited members are not read.
-  const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
+  const members = copyPlain(jwk) as Members;
   const kind = kindOf(members);
   refuseOtherUse(members);
   const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));
   if (missing.includes("d")) throw refused("it is a public key; expected the private key");
   if (missing.length > 0) throw refused(`${missing.join(", ")} missing, or not text`);
   if (members["kty"] === "RSA") refuseWeakRsa(members);
-  const [first] = kind.algorithms;
-  return {
-    alg: algorithmOf(members, kind) ?? first,
-    kid: kidOf(members),
-    privateJwk: picked(members, [...kind.publicMembers, ...kind.privateMembers]),
-    publicJwk: picked(members, kind.publicMembers),
-  };
+  return triedSigner(members, kind, algorithmOf(members, kind, alg));
 }
 
-function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
+async function triedSigner(members: Members, kind: KeyKind, alg: string): Promise<Signer> {
+  const { CompactSign, calculateJwkThumbprint, compactVerify, importJWK } = await import("jose");
+  const kid = kidOf(members);
+  try {
+    const publicKey = await importJWK(picked(members, kind.publicMembers), alg);
+    const privateKey = await importJWK(picked(members, [...kind.publicMembers, ...kind.privateMembers]), alg);
+    await compactVerify(await new CompactSign(toUtf8("trial")).setProtectedHeader({ alg }).sign(privateKey), publicKey);
+    return { header: { alg, kid: kid ?? (await calculateJwkThumbprint(publicKey as CryptoKey)) }, privateKey };
+  } catch {
+    throw refused("damaged, or its members are of different keys");
+  }
+}
+
+function kindOf({ kty, crv, keys }: Members): KeyKind {
   if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
   if (!isText(kty)) throw refused("it is not a JSON Web Key: it has no kty (RFC 7517)");
   if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
@@ -80,32 +93,40 @@ function isKnownCurve(crv: unknown): crv is string {
 }
 
 /** Refuses a key for another use (RFC 7517 sections 4.2 and 4.3). */
-function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, unknown>>): void {
+function refuseOtherUse({ use, key_ops: operations }: Members): void {
   if (use !== undefined && use !== "sig") throw refused('its "use" is not "sig", so it is not for signing');
   const signs = operations === undefined || (Array.isArray(operations) && operations.includes("sign"));
   if (!signs) throw refused('its "key_ops" has no "sign", so it is not for signing');
 }
 
-function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
+function refuseWeakRsa({ n, oth }: Members): void {
   if (oth !== undefined) throw refused("RSA with more than two primes");
   const bits = 6 * String(n).replace(/^A+/, "").length;
   if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
 }
 
-function algorithmOf({ alg }: Readonly<Record<string, unknown>>, { algorithms }: KeyKind): string | undefined {
-  if (alg === undefined) return undefined;
-  const known = algorithms.find((name) => name === alg);
-  if (known === undefined) throw refused(`its "alg" does not fit this kind of key: expected ${algorithms.join(", ")}`);
-  return known;
+/**
+ * Returns what the caller asks for, else the key's `alg`, else the first of its kind. JWKs that Node and Bun export have
+ * the newer name `Ed25519`, which most readers refuse: only a caller chooses that.
+ */
+function algorithmOf({ alg: own }: Members, { algorithms }: KeyKind, asked?: string): string {
+  const alg = asked ?? own;
+  const known = alg === undefined ? algorithms[0] : algorithms.find((name) => name === alg);
+  if (known === undefined)
+    throw refused(
+      `${asked === undefined ? 'its "alg"' : "the algorithm"} does not fit this kind of key: ` +
+        `expected ${algorithms.join(", ")}`,
+    );
+  return asked === undefined && known === "Ed25519" ? algorithms[0] : known;
 }
 
-function kidOf({ kid }: Readonly<Record<string, unknown>>): string | null {
+function kidOf({ kid }: Members): string | null {
   if (kid === undefined) return null;
   if (typeof kid !== "string") throw refused('its "kid" is not text');
   return kid;
 }
 
-function picked(members: Readonly<Record<string, unknown>>, names: readonly string[]): SigningJwk {
+function picked(members: Members, names: readonly string[]): SigningJwk {
   return Object.fromEntries(names.map((name) => [name, members[name]])) as SigningJwk;
 }
 

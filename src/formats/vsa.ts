@@ -3,50 +3,27 @@ import { plain, typedOptions } from "../decode/options.js";
 import { nullish } from "../decode/shapes.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { isAllZero, toHex, toUtf8 } from "../bytes.js";
-import type { AttestationDocument } from "../decode/attestation-document.js";
-import { readAttestationDocument } from "../decode/attestation-document.js";
+import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { copyInput, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
-import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
+import { type EvidenceInput, type InputPiece, inputPieces, isDocument } from "../inputs.js";
 import { jsonDocument, renderJson } from "../report/json.js";
+import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { WANTED } from "../show/verdict.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
-import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, whyNotPassed } from "./results.js";
+import { OWN_CLAIM, TOOL_URI, bootIndex, digestUri, ownClaim, policyUri, whyNotPassed } from "./results.js";
 
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
-
-/** Our own levels, since the prefix `SLSA_` is reserved for SLSA. */
+/** Our own level, since the prefix `SLSA_` is reserved for SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
-const VERIFIED_WITH_WARNINGS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
-const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
-const BUNDLE_POLICY_URI = `${TOOL_URI}#policy-of-the-bundle`;
-const POLICY_AS_VALUE_URI = `${TOOL_URI}#policy-without-digest`;
-
 const IMAGE_PCRS = [0, 1, 2];
-
-interface Subject {
-  readonly name: string;
-  readonly digest: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-interface ShownPiece {
-  readonly subject: string;
-  readonly piece: { readonly name: string | null; readonly value: unknown };
-}
-
-/** Evidence in the order of the report. */
-interface ShownEvidence {
-  readonly pieces: readonly ShownPiece[];
-  readonly isDocument: boolean;
-}
 
 export interface VsaOptions {
   /** The bundle that contained the evidence. */
@@ -60,32 +37,31 @@ export interface VsaOptions {
  */
 export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = typedOptions("options", options, { bundle: nullish(plain) });
-  return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
+  return vsaStatement(report, inputPieces(evidence), isDocument(evidence), bundle);
 }
 
-/** Like {@link renderVsa}, for unpacked evidence. */
+/** Like {@link renderVsa}, for unpacked evidence in the order of the report. */
 export async function vsaStatement(
   report: Report,
-  evidence: ShownEvidence,
+  pieces: readonly InputPiece[],
+  isDocument: boolean,
   bundle: BundleFacts | null,
 ): Promise<string> {
-  const predicate = predicateOf(report, bundle);
-  const shown = await Promise.all(evidence.pieces.map((piece) => subjectsOf(piece, report, evidence.isDocument)));
-  const subject = shown.some((each) => each.length > 0) ? shown.flat() : await otherSubjects(report);
+  const predicate = renderWhole(report, WANTED, () => predicateOf(report, bundle));
+  const shown = await Promise.all(pieces.map((piece) => subjectsOf(piece, report, isDocument)));
+  // A statement has to have a subject: without boot proofs the other evidence, and without any digest the report.
+  const others = report.evidence.flatMap((piece) => pieceSubjects(piece.subject, report));
+  const reported = [subjectOf("report", await sha256(toUtf8(renderJson(report))))];
+  const subject = [shown.flat(), others].find((subjects) => subjects.length > 0) ?? reported;
   return jsonDocument({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate });
 }
 
 function predicateOf(report: Report, bundle: BundleFacts | null): object {
-  try {
-    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle));
-  } catch (cause) {
-    throw new TypeError(WANTED, { cause });
-  }
-}
-
-function predicateWith(report: Report, own: OwnClaim, why: string | null): object {
   const { tool, verifiedAt, policyDigest } = report;
-  const uri = own.policyFrom === "bundle" ? BUNDLE_POLICY_URI : uriOfPolicy(report);
+  const own = ownClaim(report, bundle);
+  const why = whyNotPassed(report, bundle);
+  const uri = uriOfPolicy(report, bundle);
+  const level = own.warnings.length === 0 ? VERIFIED_LEVEL : `${VERIFIED_LEVEL}_WITH_WARNINGS`;
   return {
     verifier: { id: TOOL_URI, version: { [tool.name]: tool.version } },
     timeVerified: verifiedAt,
@@ -93,32 +69,24 @@ function predicateWith(report: Report, own: OwnClaim, why: string | null): objec
     policy: { uri, ...(policyDigest !== null && { digest: { sha256: policyDigest } }) },
     ...inputAttestations(report),
     verificationResult: why === null ? "PASSED" : FAILED,
-    verifiedLevels: [levelOf(own, why)],
+    verifiedLevels: [why === null ? level : FAILED],
     [OWN_CLAIM]: { ...own, whyFailed: why },
   };
 }
 
-function levelOf({ buts }: OwnClaim, why: string | null): string {
-  if (why !== null) return FAILED;
-  return buts.length === 0 ? VERIFIED_LEVEL : VERIFIED_WITH_WARNINGS_LEVEL;
-}
-
-function uriOfPolicy(report: Report): string {
-  const wasGiven = report.policy !== null || report.policyDigest !== null || report.verdict === "verified";
-  const heldAgainst = report.checks.some(({ id }) => id.startsWith("policy."));
-  return policyUri(report) ?? (wasGiven || heldAgainst ? POLICY_AS_VALUE_URI : NO_POLICY_URI);
+function uriOfPolicy(report: Report, bundle: BundleFacts | null): string {
+  if (bundle?.policyFrom === "bundle") return `${TOOL_URI}#policy-of-the-bundle`;
+  const isGiven = report.policy !== null || report.policyDigest !== null || report.verdict === "verified";
+  const isApplied = isGiven || report.checks.some(({ id }) => id.startsWith("policy."));
+  return policyUri(report) ?? `${TOOL_URI}#${isApplied ? "policy-without-digest" : "no-policy"}`;
 }
 
 /** Returns the URI of the policy, with the names of the deployments that matched. */
 function resourceUri({ claims }: Report, policy: string): string {
   const matched = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
-  const names = [...new Set(matched)].map((name) => encodeURIComponent(wellFormed(name)));
+  // Lone surrogates cannot be encoded in a URI.
+  const names = [...new Set(matched)].map((name) => encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\u{fffd}")));
   return names.length === 0 ? policy : `${policy.split("#", 1)[0]!}#deployment=${names.join(",")}`;
-}
-
-/** Replaces lone surrogates, which cannot be encoded in a URI. */
-function wellFormed(name: string): string {
-  return name.replace(/\p{Surrogate}/gu, "\u{fffd}");
 }
 
 /**
@@ -126,105 +94,63 @@ function wellFormed(name: string): string {
  * incomplete list.
  */
 function inputAttestations({ evidence }: Report): object {
-  const inputs = evidence.flatMap(({ sha256: digest }) => {
-    const uri = digest === null ? null : digestUri(digest);
-    return uri === null ? [] : [{ uri, digest: { sha256: digest } }];
-  });
-  return inputs.length === evidence.length && inputs.length > 0 ? { inputAttestations: inputs } : {};
+  const inputs = evidence.map(({ sha256: digest }) => ({ uri: digestUri(digest ?? ""), digest: { sha256: digest } }));
+  return inputs.length > 0 && inputs.every(({ uri }) => uri !== null) ? { inputAttestations: inputs } : {};
 }
 
 /**
  * Returns the subjects of a boot proof: what it shows or, if it shows nothing, the digest of the evidence. Other
  * evidence has no subjects.
  */
-async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Promise<Subject[]> {
+async function subjectsOf({ subject, piece }: InputPiece, report: Report, isDocument: boolean): Promise<object[]> {
   if (!subject.startsWith("boot[")) return [];
   const { document, pcrs, manifest } = shownIn(piece.value, isDocument);
-  const program = leavesProgramOpen(subject, report) ? await documentSubjects(document) : pivotSubjects(manifest);
-  const shown = [...program, ...pcrSubjects(pcrs)];
-  const own = shown.length > 0 ? shown : pieceSubjects(subject, report);
-  return own.map(({ name, digest }) => ({
-    name: name === "" ? subject : `${subject}/${name}`,
-    digest,
-    ...(piece.name !== null && { annotations: { evidence: piece.name } }),
-  }));
+  // Where no pin decided the program, any program passes, and a statement about this one would mislead.
+  const isOpen = report.claims?.bootProofs[bootIndex(subject)]?.open.includes("application") === true;
+  const annotations = piece.name === null ? {} : { annotations: { evidence: piece.name } };
+  const image = IMAGE_PCRS.flatMap((index) => {
+    const pcr = pcrs?.get(index);
+    // In debug mode all are zero, which identifies no enclave.
+    return pcr === undefined || isAllZero(pcr) ? [] : [subjectOf(`${subject}/pcr${index}`, pcr, "sha384")];
+  });
+  const documents = document === undefined ? [] : [subjectOf(`${subject}/document`, await sha256(document))];
+  const shown = [...(isOpen ? documents : programSubjects(manifest, subject)), ...image];
+  const found = shown.length > 0 ? shown : pieceSubjects(subject, report);
+  return found.map((each) => ({ ...each, ...annotations }));
 }
 
-/**
- * Whether no pin of the policy decided the program. A statement about the program would then be misleading, since any
- * program passes.
- */
-function leavesProgramOpen(subject: string, { claims }: Report): boolean {
-  const [, index] = /^boot\[(\d+)\]$/.exec(subject) ?? [];
-  return claims?.bootProofs[Number(index)]?.open.includes("application") === true;
-}
-
-async function documentSubjects(document: Uint8Array | undefined): Promise<Subject[]> {
-  return document === undefined ? [] : [{ name: "document", digest: { sha256: toHex(await sha256(document)) } }];
+function subjectOf(name: string, digest: Uint8Array, algorithm = "sha256"): object {
+  return { name, digest: { [algorithm]: toHex(digest) } };
 }
 
 interface Shown {
-  /**
-   * The attestation document as signed; undefined for a boot proof that was verified before, which no longer has it.
-   */
-  readonly document: Uint8Array | undefined;
+  /** The document as signed. A boot proof that was verified before no longer has it. */
+  readonly document?: Uint8Array | undefined;
   readonly pcrs: AttestationDocument["pcrs"] | undefined;
-  readonly manifest: Manifest | undefined;
+  readonly manifest?: Manifest | undefined;
 }
 
 /** Reads the evidence without verifying it. What cannot be read is absent. */
 function shownIn(value: unknown, isDocument: boolean): Shown {
-  if (VerifiedBootProof.isVerified(value))
-    return { document: undefined, pcrs: value.attestation.document.pcrs, manifest: value.manifest };
-  if (isDocument) {
-    const document = value instanceof Uint8Array ? value : undefined;
-    return { document, pcrs: document && pcrsOf(document), manifest: undefined };
-  }
-  const { attestationDocument, manifest, manifestEnvelope } = readInput(copyInput(value), readBootProof).value;
+  if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
+  const read = isDocument ? {} : readInput(copyInput(value), readBootProof).value;
+  const { manifest, manifestEnvelope, attestationDocument } = read;
+  const document = isDocument && value instanceof Uint8Array ? value : attestationDocument;
+  const inEnvelope = attempt(() => manifestEnvelope && decodeManifestEnvelope(manifestEnvelope).manifest).value;
   return {
-    document: attestationDocument,
-    pcrs: attestationDocument && pcrsOf(attestationDocument),
-    manifest:
-      manifest === null
-        ? manifestEnvelope && attempt(() => decodeManifestEnvelope(manifestEnvelope)).value?.manifest
-        : manifest && attempt(() => decodeManifest(manifest)).value,
+    document,
+    pcrs: document && attempt(() => readAttestationDocument(decodeCoseSign1(document).payload).value.pcrs).value,
+    manifest: manifest === null ? inEnvelope : manifest && attempt(() => decodeManifest(manifest)).value,
   };
 }
 
-function pcrsOf(document: Uint8Array): AttestationDocument["pcrs"] | undefined {
-  return attempt(() => readAttestationDocument(decodeCoseSign1(document).payload).value.pcrs).value;
-}
-
-function pivotSubjects(manifest: Manifest | undefined): Subject[] {
+function programSubjects(manifest: Manifest | undefined, subject: string): object[] {
   if (manifest === undefined) return [];
-  if (manifest.workloads === undefined) return [{ name: "pivot", digest: { sha256: toHex(manifest.pivot.hash) } }];
-  return manifest.workloads.map(({ name, imageDigest }) => ({
-    name: `workload/${name}`,
-    digest: { sha256: toHex(imageDigest) },
-  }));
+  if (manifest.workloads === undefined) return [subjectOf(`${subject}/pivot`, manifest.pivot.hash)];
+  return manifest.workloads.map(({ name, imageDigest }) => subjectOf(`${subject}/workload/${name}`, imageDigest));
 }
 
-/** Returns the non-zero PCRs of the image as subjects. In debug mode all are zero, which identifies no enclave. */
-function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
-  return IMAGE_PCRS.flatMap((index) => {
-    const pcr = pcrs?.get(index);
-    return pcr === undefined || isAllZero(pcr) ? [] : [{ name: `pcr${index}`, digest: { sha384: toHex(pcr) } }];
-  });
-}
-
-function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
-  const digest = evidence.find((each) => each.subject === subject)?.sha256 ?? null;
-  return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
-}
-
-/**
- * Returns the subjects if no boot proof has any: all evidence with a digest or, without such evidence, the report as
- * JSON.
- */
-async function otherSubjects(report: Report): Promise<Subject[]> {
-  const pieces = report.evidence.flatMap(({ subject }) =>
-    pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),
-  );
-  if (pieces.length > 0) return pieces;
-  return [{ name: "report", digest: { sha256: toHex(await sha256(toUtf8(renderJson(report)))) } }];
+function pieceSubjects(subject: string, { evidence }: Report): object[] {
+  const digest = evidence.find((each) => each.subject === subject)?.sha256 ?? "";
+  return digestUri(digest) === null ? [] : [{ name: subject, digest: { sha256: digest } }];
 }

@@ -1,12 +1,13 @@
 /** `--ear-key`: which files sign, which are refused before anything is verified, and that no key is ever shown. */
 import { type KeyObject, generateKeyPairSync } from "node:crypto";
 import { chmodSync } from "node:fs";
-import { importJWK, jwtVerify } from "jose";
+import { decodeProtectedHeader, importJWK, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { BOOT_1, bootproof, fileOf } from "./support.js";
 
 const VERIFY = ["verify", "--boot-proof", BOOT_1, "--no-policy", "--format", "ear"];
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const ed25519 = generateKeyPairSync("ed25519");
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const pem = (key: KeyObject, type: "pkcs8" | "sec1" | "pkcs1"): string =>
   key.export({ format: "pem", type: type as "pkcs8" }).toString();
@@ -29,6 +30,12 @@ describe("a key", () => {
     ["PKCS#1", pem(rsa.privateKey, "pkcs1"), rsa.publicKey, "PS256"],
     ["RSA in PKCS#8", pem(rsa.privateKey, "pkcs8"), rsa.publicKey, "PS256"],
     ["a JWK", { ...privateKey.export({ format: "jwk" }), kid: "ci" }, publicKey, "ES256"],
+    [
+      "a JWK as Node writes it",
+      { ...ed25519.privateKey.export({ format: "jwk" }), alg: "Ed25519" },
+      ed25519.publicKey,
+      "EdDSA",
+    ],
   ])("as %s signs, with no warning", async (_, content, key, alg) => {
     const { code, stdout, stderr } = await bootproof([...VERIFY, "--ear-key", keyFile(content)]);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^AUTHENTIC: /)]);
@@ -117,6 +124,18 @@ describe("the option", () => {
     const { code, stderr } = await bootproof(args);
     expect(code).toBe(2);
     expect(stderr).toContain("--ear-key requires --format ear");
+  });
+
+  it("goes with --ear-alg, which chooses another algorithm that the key can", async () => {
+    const args = [...VERIFY, "--ear-key", keyFile(pem(ed25519.privateKey, "pkcs8")), "--ear-alg"];
+    const { code, stdout } = await bootproof([...args, "Ed25519"]);
+    expect([code, decodeProtectedHeader(stdout).alg]).toEqual([0, "Ed25519"]);
+    const other = await bootproof([...args, "RS256"]);
+    expect([other.code, other.stdout]).toEqual([2, ""]);
+    expect(other.stderr).toContain("the algorithm does not fit this kind of key: expected EdDSA, Ed25519");
+    const alone = await bootproof([...VERIFY, "--ear-alg", "Ed25519"]);
+    expect([alone.code, alone.stdout]).toEqual([2, ""]);
+    expect(alone.stderr).toContain("--ear-alg requires --ear-key");
   });
 
   it("shares stdin with nothing else", async () => {

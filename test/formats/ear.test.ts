@@ -1,7 +1,7 @@
 /** The EAR of a report: its shape, its tiers, its signature; read by other readers than what writes it. */
-import { type KeyObject, createPublicKey, generateKeyPairSync, verify as verifyBytes } from "node:crypto";
+import { type KeyObject, createHash, createPublicKey, generateKeyPairSync, verify as verifyBytes } from "node:crypto";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { UnsecuredJWT, exportJWK, importJWK, jwtVerify } from "jose";
+import { UnsecuredJWT, decodeProtectedHeader, exportJWK, importJWK, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import type { BundleFacts } from "../../src/bundle/text.js";
 import { renderEar } from "../../src/formats/index.js";
@@ -119,7 +119,7 @@ describe("tiers", () => {
     const ear = await earOf(await judge(forge()));
     expect(ear.ear_status).toBe("affirming");
     expect(vectorOf(ear)).toMatchObject({ hardware: 0, executables: 3 });
-    expect(ear["pkg:npm/bootproof#report"].buts.join()).toContain("nothing shows that this is AWS hardware");
+    expect(ear["pkg:npm/bootproof#report"].warnings.join()).toContain("nothing shows that this is AWS hardware");
   });
 
   it("affirm no code, no configuration and nobody where no policy was given", async () => {
@@ -293,7 +293,7 @@ describe("a report that somebody else made", () => {
     const check = { ...report.checks[0]!, id: "moon.phase" as never, status: "warn" as const };
     const ear = await earOf({ ...report, checks: [...report.checks, check] });
     expect(ear.ear_status).toBe("warning");
-    expect(JSON.stringify(ear["pkg:npm/bootproof#report"]["warnings"])).toContain("moon.phase");
+    expect(JSON.stringify(ear["pkg:npm/bootproof#report"]["warningChecks"])).toContain("moon.phase");
   });
 
   it("affirms nothing that no check says", async () => {
@@ -350,7 +350,7 @@ describe("a boot proof's appraisal", () => {
 
   it("says when it was verified, by what, what warned, and what is not proven", async () => {
     const ear = await earOf(await judge(forge()));
-    expect(ear["pkg:npm/bootproof#report"]["warnings"]).toEqual([expect.objectContaining({ id: "chain.anchor" })]);
+    expect(ear["pkg:npm/bootproof#report"]["warningChecks"]).toEqual([expect.objectContaining({ id: "chain.anchor" })]);
     expect(ear.iat).toBe(NOW.getTime() / 1000);
     expect(ear.ear_verifier_id).toEqual({
       developer: "pkg:npm/bootproof",
@@ -383,14 +383,52 @@ describe("a signature", () => {
     expect(byHandVerified(`${header}.${other}.${signature}`, alg, publicKey)).toBe(false);
   });
 
-  it("has the algorithm that the key names, and no kid where it has none", async () => {
+  it("has the algorithm that the key names, and its thumbprint where it has no kid", async () => {
     const [, , { privateKey, publicKey }] = pairs[4]!;
+    const { n, e } = jwkOf(publicKey) as { kty: string; n: string; e: string };
     const token = (await renderEar(await judge(forge()), { key: { ...jwkOf(privateKey), alg: "RS384" } })).trimEnd();
     const { protectedHeader } = await jwtVerify(
       token,
       createPublicKey(publicKey.export({ format: "pem", type: "spki" })),
     );
-    expect(protectedHeader).toEqual({ alg: "RS384", typ: "eat+jwt" });
+    const kid = createHash("sha256").update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest("base64url");
+    expect(protectedHeader).toEqual({ alg: "RS384", kid, typ: "eat+jwt" });
+  });
+
+  it("has the thumbprint of RFC 8037 appendix A.3 under the key of its appendix A.1", async () => {
+    const key = {
+      kty: "OKP",
+      crv: "Ed25519",
+      d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+    };
+    const token = await renderEar(await judge(forge()), { key });
+    expect(decodeProtectedHeader(token)).toMatchObject({ kid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" });
+  });
+
+  it.each([
+    ["EdDSA", { alg: "Ed25519" }, undefined],
+    ["EdDSA", { alg: "EdDSA" }, undefined],
+    ["Ed25519", {}, "Ed25519"],
+    ["Ed25519", { alg: "EdDSA" }, "Ed25519"],
+    ["EdDSA", { alg: "Ed25519" }, "EdDSA"],
+  ])("of Ed25519 is named %s by a key with %j where the caller asks for %s", async (name, members, alg) => {
+    const [, , { privateKey, publicKey }] = pairs[3]!;
+    const options = { key: { ...jwkOf(privateKey), ...members }, ...(alg !== undefined && { alg }) };
+    const token = (await renderEar(await judge(forge()), options)).trimEnd();
+    expect(decodeProtectedHeader(token).alg).toBe(name);
+    expect(byHandVerified(token, "EdDSA", publicKey)).toBe(true);
+  });
+
+  it("is by the algorithm that the caller asks for, where the key can", async () => {
+    const report = await judge(forge());
+    const key = { ...jwkOf(pairs[4]![2].privateKey), alg: "PS512" };
+    expect(decodeProtectedHeader(await renderEar(report, { key, alg: "RS256" })).alg).toBe("RS256");
+    for (const alg of ["Ed25519", "none", "HS256", ""])
+      await expect(renderEar(report, { key, alg }), alg).rejects.toThrow(
+        /the algorithm does not fit this kind of key: expected PS256, PS384, PS512, RS256, RS384, RS512$/,
+      );
+    await expect(renderEar(report, { alg: "RS256" })).rejects.toThrow(/expected a key beside it/);
   });
 
   const ec = jwkOf(pairs[0]![2].privateKey);
@@ -420,6 +458,7 @@ describe("a signature", () => {
     ["for encryption", { ...ec, use: "enc" }, /"use" is not "sig"/],
     ["for other operations", { ...ec, key_ops: ["verify"] }, /"key_ops" has no "sign"/],
     ["another algorithm", { ...ec, alg: "ES384" }, /"alg" does not fit this kind of key: expected ES256/],
+    ["an algorithm of another kind", { ...ec, alg: "Ed25519" }, /"alg" does not fit this kind of key: expected ES256/],
     ["a kid that is not text", { ...ec, kid: 7 }, /"kid" is not text/],
     ["a missing member", { ...ec, y: undefined }, /y missing/],
     ["a missing prime", { ...rsa, qi: undefined }, /qi missing/],

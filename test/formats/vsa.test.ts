@@ -141,11 +141,11 @@ describe("the result", () => {
   it("is PASSED for what a policy of the caller's verified, with the warning of another root than AWS's", async () => {
     const { predicate } = await forgedVsa(forge());
     expect(predicate.verificationResult).toBe("PASSED");
-    expect(predicate.verifiedLevels).toEqual(["BOOTPROOF_VERIFIED_WITH_BUTS"]);
+    expect(predicate.verifiedLevels).toEqual(["BOOTPROOF_VERIFIED_WITH_WARNINGS"]);
     expect(predicate.verifier).toEqual({ id: "pkg:npm/bootproof", version: { bootproof: expect.any(String) } });
     expect(predicate.timeVerified).toBe(NOW.toISOString());
     expect(predicate[OWN]).toMatchObject({ verdict: "verified", whyFailed: null });
-    expect(JSON.stringify(predicate[OWN]["buts"])).toContain("nothing shows that this is AWS hardware");
+    expect(JSON.stringify(predicate[OWN]["warnings"])).toContain("nothing shows that this is AWS hardware");
     expect(JSON.stringify(predicate[OWN]["notProven"])).toContain("What source code");
   });
 
