@@ -20,10 +20,8 @@ export function tableJunit(result: AddressResult): string {
   const cases = result.rows.flatMap((row) => {
     const message = row.reason ?? CLASSES[row.class].meaning;
     const failed = isRefused(row) ? [leaf("failure", { type: row.class, message }, rowFacts(row))] : [];
-    return testCase(
-      { classname: row.organizationId, name: [row.address, ...rowFacts(row).slice(0, 1)].join(", ") },
-      failed,
-    );
+    const name = [row.address, ...rowFacts(row).slice(0, 1), `organization ${row.organizationId}`].join(", ");
+    return testCase("addresses", name, failed);
   });
   const counts = {
     tests: result.rows.length + 1,
@@ -32,7 +30,7 @@ export function tableJunit(result: AddressResult): string {
   };
   const timestamp = result.verifiedAt.toISOString().slice(0, 19);
   const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0, timestamp }, [
-    ...testCase({ classname: "addresses", name: "table" }, [...(fault === null ? [] : [failure]), output]),
+    ...testCase("addresses", "table", [...(fault === null ? [] : [failure]), output]),
     ...cases,
   ]);
   return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;

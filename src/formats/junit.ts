@@ -62,7 +62,7 @@ export function renderJunitFailure(failure: CommandFailure): string {
   const type = `exit code ${failure.exitCode}`;
   const error = leaf("error", { type, message: failure.headline }, failureLines(failure));
   const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0 }, [
-    ...testCase({ classname: "report", name: "verdict" }, [error]),
+    ...testCase("report", "verdict", [error]),
   ]);
   return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;
 }
@@ -86,22 +86,21 @@ function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const good = isGood(report);
   const warnings = warningTexts(report, notices);
   const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...warnings])];
-  return testCase({ classname: "report", name: "verdict" }, [
-    ...failure,
-    leaf("system-out", {}, good ? [text, ...lines] : lines),
-  ]);
+  return testCase("report", "verdict", [...failure, leaf("system-out", {}, good ? [text, ...lines] : lines)]);
 }
 
+/** The name has the piece, since each boot proof has every check. Its file is in the properties and in the failure. */
 function checkCase(check: Check, report: Report): string[] {
-  const title = checkRow(check.id)?.title;
-  const name = title === undefined ? check.id : `${check.id}: ${title}`;
-  return testCase({ classname: whoOf(check, report), name }, outcome(check, report));
+  const { id, subject, about = subject } = check;
+  const title = checkRow(id)?.title;
+  const name = `${title === undefined ? id : `${id}: ${title}`} (${about})`;
+  return testCase(id.split(".")[0]!, name, outcome(check, report));
 }
 
 function outcome(check: Check, report: Report): string[] {
   const { id, status } = check;
   const detail = detailOf(check);
-  const body = [printable(check.detail), ...reasonLines(check, "whole")];
+  const body = [whoOf(check, report), printable(check.detail), ...reasonLines(check, "whole")];
   switch (status) {
     case "pass":
       return [];
@@ -116,8 +115,9 @@ function outcome(check: Check, report: Report): string[] {
   }
 }
 
-export function testCase(attributes: Attributes, children: readonly string[]): string[] {
-  const all = { ...attributes, time: 0 };
+/** Jenkins takes all before the last dot of a class for its package, so no name of a file may be in it. */
+export function testCase(kind: string, name: string, children: readonly string[]): string[] {
+  const all = { classname: `bootproof.${kind}`, name, time: 0 };
   return children.length === 0 ? [leaf("testcase", all, [])] : node("testcase", all, children);
 }
 
@@ -134,7 +134,7 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
     ...evidence.map(({ subject, name, sha256 }): [string, string] => {
       return [`evidence.${subject}`, [name, sha256 === null ? null : `SHA-256 ${sha256}`].filter(Boolean).join(", ")];
     }),
-    ...warningsOf(report, notices).map((text, index): [string, string] => [`but.${index + 1}`, text]),
+    ...warningsOf(report, notices).map((text, index): [string, string] => [`warning.${index + 1}`, text]),
     ...notesOf(notices).map((text, index): [string, string] => [`note.${index + 1}`, text]),
   ];
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));

@@ -13,7 +13,7 @@ export const TOOL_URI = "pkg:npm/bootproof";
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
 /** The report without passed checks, for readers who know neither EAR nor VSA. */
-export interface OwnClaim extends Pick<
+interface OwnClaim extends Pick<
   Report,
   "stale" | "policy" | "policyDigest" | "verifiedAt" | "validationTime" | "evidence" | "refusedFor"
 > {

@@ -23,6 +23,7 @@ import {
 } from "./parts.js";
 
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const INFORMATION_URI = "https://www.npmjs.com/package/bootproof";
 const VERDICT_RULE = "verdict";
 
 /**
@@ -45,7 +46,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const places = new Map(rules.map(({ id }, index) => [id, index]));
   const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
   const run = {
-    tool: { driver: { name: tool.name, version: tool.version, rules } },
+    tool: { driver: { name: tool.name, version: tool.version, informationUri: INFORMATION_URI, rules } },
     // The run itself succeeded, even if it rejected the evidence.
     invocations: [{ executionSuccessful: true }],
     artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
@@ -64,7 +65,7 @@ export function renderSarifFailure(failure: CommandFailure): string {
     ...(file !== undefined && { locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) } } }] }),
   }));
   const run = {
-    tool: { driver: { name: TOOL.name, version: TOOL.version } },
+    tool: { driver: { name: TOOL.name, version: TOOL.version, informationUri: INFORMATION_URI } },
     invocations: [
       { executionSuccessful: false, exitCode: failure.exitCode, toolExecutionNotifications: notifications },
     ],
@@ -74,6 +75,7 @@ export function renderSarifFailure(failure: CommandFailure): string {
 
 interface Rule {
   readonly id: string;
+  readonly name: string;
   readonly shortDescription: Message;
   readonly fullDescription: Message;
   readonly help: Message & { readonly markdown: string };
@@ -118,12 +120,19 @@ function rule(id: string, title: string, sections: readonly (readonly [heading: 
   const markdown = sections.map(([heading, words]) => `**${heading}**\n\n${words}`).join("\n\n");
   return {
     id: printable(id),
+    name: nameOf(id),
     shortDescription: { text: title },
     fullDescription: { text: `${title}. ${sections[0]![1]}` },
     help: { text, markdown },
     defaultConfiguration: { level: "error" },
     properties: { tags: ["security"] },
   };
+}
+
+/** Returns the id as viewers show it (SARIF 2.1.0 section 3.49.7), such as `PolicyQuorumKey`. */
+function nameOf(id: string): string {
+  const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  return words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("") || "UnknownCheck";
 }
 
 interface Result {
@@ -222,7 +231,7 @@ function propertiesOf(report: Report, notices: readonly Notice[]): object {
     verdict,
     stale,
     headline: verdictSentence(report, notices),
-    buts: warningsOf(report, notices),
+    warnings: warningsOf(report, notices),
     notes: notesOf(notices),
     notProven: openParts(report),
     proven: provenStatements(report),

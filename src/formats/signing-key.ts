@@ -11,7 +11,7 @@ export interface SigningJwk {
   readonly [member: string]: unknown;
 }
 
-export interface Signer {
+interface Signer {
   readonly header: { readonly alg: string; readonly kid: string };
   readonly privateKey: CryptoKey | Uint8Array;
 }
@@ -44,9 +44,9 @@ const WANTED = "expected P-256, P-384, P-521, Ed25519 or RSA";
 const MIN_RSA_BITS = 2048;
 
 /**
- * Reads a signing key, and tries it: its public half has to verify a signature. `alg` is what the caller asks for. A key
- * without `kid` gets its thumbprint (RFC 7638). Throws TypeError for a key that cannot or should not sign; no message
- * shows the key.
+ * Reads a signing key, and tries it: its public half has to verify a signature. `alg` is what the caller asks for. A
+ * key without `kid` gets its thumbprint (RFC 7638). Throws TypeError for a key that cannot or should not sign; no
+ * message shows the key.
  */
 export async function signerOf(jwk: unknown, alg?: string): Promise<Signer> {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk))
@@ -106,8 +106,8 @@ function refuseWeakRsa({ n, oth }: Members): void {
 }
 
 /**
- * Returns what the caller asks for, else the key's `alg`, else the first of its kind. JWKs that Node and Bun export have
- * the newer name `Ed25519`, which most readers refuse: only a caller chooses that.
+ * Returns what the caller asks for, else the key's `alg`, else the first of its kind. JWKs that Node and Bun export
+ * have the newer name `Ed25519`, which most readers refuse: only a caller chooses that.
  */
 function algorithmOf({ alg: own }: Members, { algorithms }: KeyKind, asked?: string): string {
   const alg = asked ?? own;

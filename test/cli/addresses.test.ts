@@ -237,6 +237,9 @@ describe("the formats", () => {
     const { stdout: junit, code } = await told("junit");
     expect([code, junit.split("<testcase ").length - 2]).toEqual([1, rows.length]);
     expect(junit).toContain('tests="11" failures="7" errors="0"');
+    const cases = [...junit.matchAll(/<testcase classname="([^"]*)" name="([^"]*)"/g)];
+    expect(new Set(cases.map(([, classname]) => classname))).toEqual(new Set(["bootproof.addresses"]));
+    expect(new Set(cases.map(([, , name]) => name)).size).toBe(11);
     const { stdout: html, stderr } = await told("html");
     expect(stderr).toBe("");
     expect(html.split("<details ").length - 1).toBe(rows.length);

@@ -2,6 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { renderJunit, renderJunitFailure } from "../../src/formats/junit.js";
 import type { Report } from "../../src/report/report.js";
+import { NamedEvidence, verifyEvidence } from "../../src/index.js";
+import { forge, optionsOf } from "../attacks/support.js";
 import { junitFaults } from "./schemas.js";
 import {
   CONTRADICTORY,
@@ -26,6 +28,12 @@ function casesOf(xml: string): Case[] {
   return [...found].map(([, classname, name, inner = ""]) => ({ classname: classname!, name: name!, inner }));
 }
 
+/** Jenkins takes what is before the last dot of a class for its package, and shows the rest. */
+function jenkinsPlace(classname: string): readonly [pack: string, name: string] {
+  const dot = classname.lastIndexOf(".");
+  return dot < 0 ? ["(root)", classname] : [classname.slice(0, dot), classname.slice(dot + 1)];
+}
+
 const count = (xml: string, element: string): number =>
   xml.split(`<${element} `).length + xml.split(`<${element}>`).length - 2;
 const named = (report: Report, id: string): Case =>
@@ -38,7 +46,9 @@ describe("in place of a report", () => {
       '<testsuites name="bootproof" tests="1" failures="0" errors="1" time="0">',
       '<testsuite name="bootproof" tests="1" failures="0" errors="1" skipped="0" time="0">',
     ]);
-    expect(casesOf(xml)).toEqual([{ classname: "report", name: "verdict", inner: expect.any(String) as string }]);
+    expect(casesOf(xml)).toEqual([
+      { classname: "bootproof.report", name: "verdict", inner: expect.any(String) as string },
+    ]);
     expect(casesOf(xml)[0]!.inner.trim()).toBe(
       '<error type="exit code 2" message="the evidence cannot be read">a &lt;b&gt;.json: expected an object\n' +
         "no policy\nRead the help.\nOr the README.</error>",
@@ -68,18 +78,36 @@ describe("JUnit XML", () => {
     expect(renderJunit(report)).toMatch(/<testsuites [^>]*failures="0" errors="0"/);
   });
 
-  it("has a test case for each check, named after the piece and the check", () => {
+  it("has a test case for each check, in the class of its kind, named after the check and the piece", () => {
     expect(named(REJECTED, "policy.pcrs")).toMatchObject({
-      classname: "boot[0] = &quot;evidence/boot proof.json&quot;",
-      name: "policy.pcrs: the measurements are pinned",
+      classname: "bootproof.policy",
+      name: "policy.pcrs: the measurements are pinned (boot[0])",
     });
-    expect(named(REJECTED, "app.request")).toMatchObject({ classname: "app[0] = apps.json[3]" });
+    expect(named(REJECTED, "app.request")).toMatchObject({ classname: "bootproof.app" });
+    expect(named(UNKNOWN_STATUS, "cose.novel")).toMatchObject({ classname: "bootproof.cose" });
+  });
+
+  it("has classes of one package for Jenkins, and no name twice, whatever the files are called", async () => {
+    const { bootProof, appProofs } = forge();
+    const twice = (kind: string, json: unknown): NamedEvidence[] =>
+      ["1.0", "2.0"].map((version) => new NamedEvidence(`a.b/${kind}.v${version}.json`, json));
+    const evidence = { bootProofs: twice("boot", bootProof), appProofs: twice("app", appProofs[0]) };
+    const { report } = await verifyEvidence(evidence, optionsOf(forge(), {}));
+    expect(report.checks.length).toBeGreaterThan(70);
+    for (const each of [report, ...TOLD.map(([, told]) => told)]) {
+      const places = casesOf(renderJunit(each, NOTICES)).map(({ classname }) => jenkinsPlace(classname));
+      expect(new Set(places.map(([pack]) => pack))).toEqual(new Set(["bootproof"]));
+    }
+    const ours = casesOf(renderJunit(report));
+    expect(ours.filter(({ classname }) => !/^bootproof\.[a-z]+$/.test(classname))).toEqual([]);
+    expect(new Set(ours.map(({ classname, name }) => `${classname} ${name}`)).size).toBe(report.checks.length + 1);
   });
 
   it("says of a failure what was compared, whole, and what to do", () => {
     const { inner } = named(REJECTED, "policy.pcrs");
     expect(inner.trim()).toBe(
-      `<failure type="policy.pcrs" message="PCR0 is another one">PCR0 is another one\n` +
+      `<failure type="policy.pcrs" message="PCR0 is another one">` +
+        `boot[0] = &quot;evidence/boot proof.json&quot;\nPCR0 is another one\n` +
         `expected  PCR0 ${"aa".repeat(48)}\nexpected  PCR1 ${"bb".repeat(48)}\n` +
         `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
         "-&gt; Compare with the release you expect.</failure>",
@@ -124,7 +152,7 @@ describe("JUnit XML", () => {
       ["verified-at", "2026-03-05T06:07:08.000Z"],
       ["evidence.boot[0]", `evidence/boot proof.json, SHA-256 ${"13".repeat(32)}`],
       ["tool", "bootproof 1.2.3"],
-      ["but.1", "the policy came with the bundle"],
+      ["warning.1", "the policy came with the bundle"],
       ["note.1", "The bundle was made at noon."],
     ])
       expect(xml).toContain(`<property name="${name!}" value="${value!}"/>`);

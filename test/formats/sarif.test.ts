@@ -45,7 +45,7 @@ describe("in place of a report", () => {
     const advice = "Read the help.\nOr the README.";
     expect(log.runs).toEqual([
       {
-        tool: { driver: { ...TOOL } },
+        tool: { driver: { ...TOOL, informationUri: "https://www.npmjs.com/package/bootproof" } },
         invocations: [
           {
             executionSuccessful: false,
@@ -133,6 +133,10 @@ describe("SARIF", () => {
   it("explains every check", () => {
     const { rules } = runOf(VERIFIED).tool.driver as { readonly rules: readonly Loose[] };
     expect(rules.map(({ id }) => id)).toEqual(["verdict", ...CHECK_IDS]);
+    const names = rules.map(({ name }) => name as unknown as string);
+    expect(names).toEqual(expect.arrayContaining(["Verdict", "ChainAnchor", "PolicyQuorumKey"]));
+    expect(names.filter((name) => !/^(?:[A-Z][a-z0-9]*)+$/.test(name))).toEqual([]);
+    expect(new Set(names).size).toBe(names.length);
     for (const { id, shortDescription, help, properties } of rules.slice(1)) {
       expect(properties).toEqual({ tags: ["security"] });
       expect(help.text).toContain(`Source: ${explainCheck(id as keyof typeof CHECK_TITLES).sources.join("; ")}`);
@@ -146,12 +150,13 @@ describe("SARIF", () => {
 
   it("tells the verdict, warnings, what is not proven, and by what it was made", () => {
     const { properties, invocations, tool, artifacts } = runOf(WITH_WARNING, NOTICES);
-    expect(tool.driver).toMatchObject({ name: "bootproof", version: "1.2.3" });
+    const informationUri = "https://www.npmjs.com/package/bootproof";
+    expect(tool.driver).toMatchObject({ name: "bootproof", version: "1.2.3", informationUri });
     expect(invocations).toEqual([{ executionSuccessful: true }]);
     expect(properties).toMatchObject({
       verdict: "verified",
       stale: false,
-      buts: ["the policy came with the bundle", expect.stringContaining("lab-root") as string],
+      warnings: ["the policy came with the bundle", expect.stringContaining("lab-root") as string],
       notes: ["The bundle was made at noon.", "- verdict: verified in the report, rejected by its evidence"],
       notProven: [{ heading: "Not proven", statements: expect.arrayContaining([]) as string[] }],
       policy: "signer, production",
