@@ -129,10 +129,11 @@ function rule(id: string, title: string, sections: readonly (readonly [heading: 
   };
 }
 
-/** Returns the id as viewers show it (SARIF 2.1.0 section 3.49.7), such as `PolicyQuorumKey`. */
+/** Returns what viewers show (SARIF 2.1.0 section 3.49.7), such as `PolicyQuorumKey`. It must not be the id. */
 function nameOf(id: string): string {
   const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
-  return words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("") || "UnknownCheck";
+  const all = words.length > 1 ? words : ["report", ...words];
+  return all.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
 
 interface Result {

@@ -134,7 +134,7 @@ describe("SARIF", () => {
     const { rules } = runOf(VERIFIED).tool.driver as { readonly rules: readonly Loose[] };
     expect(rules.map(({ id }) => id)).toEqual(["verdict", ...CHECK_IDS]);
     const names = rules.map(({ name }) => name as unknown as string);
-    expect(names).toEqual(expect.arrayContaining(["Verdict", "ChainAnchor", "PolicyQuorumKey"]));
+    expect(names).toEqual(expect.arrayContaining(["ReportVerdict", "ChainAnchor", "PolicyQuorumKey"]));
     expect(names.filter((name) => !/^(?:[A-Z][a-z0-9]*)+$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
     for (const { id, shortDescription, help, properties } of rules.slice(1)) {
