@@ -129,7 +129,7 @@ function rule(id: string, title: string, sections: readonly (readonly [heading: 
   };
 }
 
-/** Returns what viewers show (SARIF 2.1.0 section 3.49.7), such as `PolicyQuorumKey`. It must not be the id. */
+/** Returns what viewers show (`name` of a rule in SARIF), such as `PolicyQuorumKey`. It must not be the id. */
 function nameOf(id: string): string {
   const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const all = words.length > 1 ? words : ["report", ...words];

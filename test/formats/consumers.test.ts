@@ -1,6 +1,6 @@
 /**
- * The readers of docs/interoperability.md, each where it is installed: BOOTPROOF_CONSUMERS is a folder with npm's in its
- * `node_modules`, and BOOTPROOF_PYTHON (default: python3) a Python with PyJWT and jwcrypto.
+ * The readers of docs/interoperability.md, each where it is installed. BOOTPROOF_CONSUMERS is a folder whose
+ * `node_modules` have those of npm, and BOOTPROOF_PYTHON (default: python3) a Python with PyJWT and jwcrypto.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { type KeyObject, generateKeyPairSync } from "node:crypto";
