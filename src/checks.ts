@@ -1,5 +1,5 @@
 /** The table of checks. Their texts are in report/explanations.md. */
-import { cut, listed } from "./errors.js";
+import { type Fault, type FaultCause, cut, faultText, listed } from "./errors.js";
 
 interface CheckRow<Link, Group> {
   /** Statement that is true when the check passes, and the default `detail` of a passed check. */
@@ -275,10 +275,79 @@ export interface Check {
   readonly expected?: string;
   /** The value that was found. A passed check can have it, too. */
   readonly actual?: string;
-  /** Advice after a failed check. Before the report is made, it is the id of the check whose usual advice applies. */
+  /** Advice after a failed check. The report has it, and a check that is not yet in a report has its causes. */
   readonly advice?: string;
   /** Whether the check failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
+}
+
+/** Causes without facts. */
+export type PlainCause =
+  | "aws-root"
+  | "other-time"
+  | "no-qos-key"
+  | "claimed-key"
+  | "unexpected-nonce"
+  | "no-nonce"
+  | "code-pcrs-absent"
+  | "no-share"
+  | "signs-no-app-proofs"
+  | "clock"
+  | "before-request"
+  | "unfinished"
+  | "needs-votes"
+  | "needs-factor"
+  | "no-result"
+  | "two-organizations"
+  | "used-before"
+  | "denied"
+  | "old-list"
+  | "no-bundle"
+  | "policy-expired"
+  | "policy-early"
+  | "no-app-proof"
+  | "no-timed-app-proof"
+  | "no-decision"
+  | "other-type"
+  | "untimed"
+  | "old-app-proof"
+  | "only-document"
+  | "other-program"
+  | "lower-threshold"
+  | "setup-document"
+  | "public-secret"
+  | "other-quorum-key";
+
+/** Why a check failed, where that decides what to do (report/causes.ts). The id of a check is its usual advice. */
+export type Cause = CheckId | PlainCause | CauseWithFacts;
+
+export type CauseWithFacts =
+  | FaultCause
+  | { readonly code: "organization"; readonly what: string; readonly expected: string; readonly found: string }
+  | { readonly code: "derivation"; readonly deployment: string; readonly add: string }
+  | { readonly code: "deployment-kind"; readonly kind: string }
+  | PcrsCause
+  | DeploymentCause;
+
+/** PCRs of `compared` that differ from those of the caller's policy, of an image, or of the manifest. */
+export interface PcrsCause {
+  readonly code: "other-pcrs";
+  readonly differing: readonly number[];
+  readonly compared: readonly number[];
+  readonly against: "policy" | "image" | "manifest";
+}
+
+/** No deployment matches. `is` says how the evidence differs from the nearest: by its age, its owner, or otherwise. */
+export interface DeploymentCause {
+  readonly code: "deployment";
+  readonly kind: "qos" | "nitro";
+  readonly is: "changed" | "older" | "another";
+  readonly isSigned: boolean;
+}
+
+/** A check before its report is made, which puts the advice on its causes in their place. */
+export interface Finding extends Check {
+  readonly causes?: readonly Cause[];
 }
 
 /** A piece that fails a check of several pieces. */
@@ -323,14 +392,20 @@ export interface Comparison {
   readonly actual: string;
 }
 
-/** The optional members of a failed check. */
-export type AnswerFacts = Partial<Comparison> & { readonly advice?: string | undefined } & Pick<Check, "stale">;
+/** The optional members of a failed check. Its usual advice applies if there are no causes. */
+export type AnswerFacts = Partial<Comparison> & Pick<Finding, "causes" | "stale">;
+
+/** Returns each cause of the faults once. */
+export function causesOf(faults: readonly Fault[]): readonly FaultCause[] {
+  const causes = faults.flatMap(({ cause }) => cause ?? []);
+  return causes.filter(({ code }, index) => causes.findIndex((other) => other.code === code) === index);
+}
 
 /** Results for one subject, at most one for each id, in the order of the table. */
 export class Checklist {
   readonly subject: CheckSubject;
   readonly #about: CheckSubject | null;
-  readonly #checks = new Array<Check | undefined>(CHECK_IDS.length);
+  readonly #checks = new Array<Finding | undefined>(CHECK_IDS.length);
 
   /** `about` is the evidence that was compared, if several lists have the same subject. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
@@ -344,9 +419,8 @@ export class Checklist {
     return true;
   }
 
-  /** Records a failed check. If `facts` has no `advice`, the check's usual advice is used. */
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
-    this.#set(id, "fail", detail, { ...facts, advice: facts.advice ?? id });
+    this.#set(id, "fail", detail, { ...facts, causes: facts.causes?.length ? facts.causes : [id] });
     return false;
   }
 
@@ -365,6 +439,11 @@ export class Checklist {
     return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 
+  /** Records the faults of a decoder with their causes, or a passed check if there are none. */
+  decoded(id: CheckId, faults: readonly Fault[], passDetail?: string): boolean {
+    return this.conclude(id, faults.length > 0 ? [faultText(faults)] : [], passDetail, { causes: causesOf(faults) });
+  }
+
   /** Skips each check that has no result yet. */
   skipRest(ids: readonly CheckId[], reason: string): void {
     for (const id of ids) if (this.status(id) === undefined) this.skip(id, reason);
@@ -378,7 +457,7 @@ export class Checklist {
     }
   }
 
-  answer(id: CheckId): Check | undefined {
+  answer(id: CheckId): Finding | undefined {
     return this.#checks[POSITIONS[id]];
   }
 
@@ -386,8 +465,8 @@ export class Checklist {
     return this.answer(id)?.status;
   }
 
-  list(): Check[] {
-    const list: Check[] = [];
+  list(): Finding[] {
+    const list: Finding[] = [];
     this.appendTo(list);
     return list;
   }
@@ -401,15 +480,15 @@ export class Checklist {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
     const shown = cut(detail, MAX_DETAIL);
     // Members are set one by one for speed: a verification makes dozens of checks, and most have only the first four.
-    const check: { -readonly [Name in keyof Check]: Check[Name] } =
+    const check: { -readonly [Name in keyof Finding]: Finding[Name] } =
       this.#about === null
         ? { id, subject: this.subject, status, detail: shown }
         : { id, subject: this.subject, about: this.#about, status, detail: shown };
     if (facts !== undefined) {
-      const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
+      const { expected, actual, causes, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
       if (expected !== undefined) check.expected = cut(expected, MAX_COMPARED);
       if (actual !== undefined) check.actual = cut(actual, MAX_COMPARED);
-      if (advice !== undefined) check.advice = advice;
+      if (causes !== undefined) check.causes = causes;
       if (stale === true) check.stale = stale;
     }
     this.#checks[POSITIONS[id]] = Object.freeze(check);

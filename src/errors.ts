@@ -6,7 +6,15 @@ export interface Fault {
   readonly path: string;
   /** A phrase for people, such as `95 hex digits, expected 96`. */
   readonly message: string;
+  /** Why, where that decides what to do. */
+  readonly cause?: FaultCause;
 }
+
+/** The text was wrapped when it was copied, only a part of it was, or its format is of another version. */
+export type FaultCause =
+  | { readonly code: "line-breaks" }
+  | { readonly code: "cut-off" }
+  | { readonly code: "version"; readonly found: string; readonly reads: string };
 
 const MAX_FAULTS = 100;
 /** Maximum characters of texts that quote the input, whose names and values can have any length. */
@@ -30,8 +38,8 @@ export function startOf(text: string, length: number): string {
   return text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, "") : text;
 }
 
-function cutFault({ path, message }: Fault): Fault {
-  return { path: shownName(path, MAX_PATH), message: cut(message, MAX_MESSAGE) };
+function cutFault({ path, message, cause }: Fault): Fault {
+  return { path: shownName(path, MAX_PATH), message: cut(message, MAX_MESSAGE), ...(cause && { cause }) };
 }
 
 /**
@@ -161,7 +169,7 @@ export function wholeOf<T>(reading: Reading<T>): T | null {
 
 /** Returns the faults of a part. The place of the part is prefixed to the path of each fault. */
 export function faultsIn(place: string, faults: readonly Fault[], separator = "."): Fault[] {
-  return faults.map(({ path, message }) => ({ path: [place, path].filter(Boolean).join(separator), message }));
+  return faults.map(({ path, ...rest }) => ({ path: [place, path].filter(Boolean).join(separator), ...rest }));
 }
 
 export type Attempt<T> = { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] };

@@ -1,5 +1,5 @@
 /** Appraisal (RFC 9334 section 8), which compares verified evidence with the policy and reports every difference. */
-import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
+import { type Cause, Checklist, type DeploymentCause, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { DERIVATION_TYPE } from "../decode/app-proof-limits.js";
 import { cut, listed, shownName } from "../errors.js";
 import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
@@ -15,7 +15,7 @@ import {
   type MatchedDeployment,
   ageLimit,
 } from "./appraisal.js";
-import { derivationAdvice, derivingDeployments } from "./derivation.js";
+import { ADDED, derivingDeployments } from "./derivation.js";
 import { type DocumentFacts, factsOf } from "./facts.js";
 import {
   type Explanation,
@@ -148,7 +148,7 @@ function appraiseDeployment(
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
     checklist.fail("policy.deployment", `only a deployment of kind ${kind} matches ${what}, and the policy has none`, {
-      advice: `Use a policy with a deployment of kind ${kind}.`,
+      causes: [{ code: "deployment-kind", kind }],
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
@@ -157,19 +157,22 @@ function appraiseDeployment(
   const nearest = leastBy(compared, ({ differing }) => differing.length);
   for (const id of PIN_CHECKS) report(id, nearest, checklist);
   reportScope(nearest, checklist);
-  reportDeployment(nearest, checklist);
+  reportDeployment(nearest, policy, checklist);
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** Reports the nearest deployment. If only one check differs, the advice of that check is shown. */
-function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
-  const [first, second] = differing;
-  if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
+function reportDeployment({ pins, differing }: Compared, { signed }: Policy, checklist: Checklist): boolean {
+  if (differing.length === 0) return checklist.pass("policy.deployment", `is ${pins.name}`);
   const words = `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`;
-  if (second !== undefined) return checklist.fail("policy.deployment", words);
-  return checklist.fail("policy.deployment", words, {
-    advice: checklist.answer(first)?.advice,
-  });
+  const { kind } = pins;
+  const other = { code: "deployment", kind, is: howItDiffers(differing), isSigned: signed !== null } as const;
+  return checklist.fail("policy.deployment", words, { causes: [other] });
+}
+
+/** Nonces count within a namespace, so a manifest of another one is not called older. */
+function howItDiffers(differing: readonly PolicyCheckId[]): DeploymentCause["is"] {
+  if (differing.includes("policy.namespace") || differing.includes("policy.quorum-key")) return "another";
+  return differing.includes("policy.nonce") ? "older" : "changed";
 }
 
 function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
@@ -209,11 +212,11 @@ function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Check
     return checklist.pass(id, met[0]!.detail, joined("actual", met));
   }
   const [expected, actual] = [joined("expected", unmet), joined("actual", unmet)];
-  const advice = unmet.map((each) => each.advice).filter((each) => each !== undefined);
+  const causes = unmet.flatMap((each) => each.causes ?? []);
   return checklist.fail(id, unmet.map(({ detail }) => detail).join("; "), {
     ...(expected !== undefined && { expected }),
     ...(actual !== undefined && { actual }),
-    ...(advice.length > 0 && { advice: [...new Set(advice)].join(" ") }),
+    causes,
   });
 }
 
@@ -267,13 +270,13 @@ export function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist
     return checklist.fail("policy.current", `${words} expired at ${signed.expiresAt}`, {
       expected: `a time before ${signed.expiresAt}`,
       actual,
-      advice: "Get the newest version from those who sign the policy; if there is none, they have to renew it.",
+      causes: ["policy-expired"],
     });
   if (now.getTime() < issued - AHEAD_MS)
     return checklist.fail("policy.current", `${words} is not in force yet: it was issued at ${signed.issuedAt}`, {
       expected: `a time from ${signed.issuedAt} on`,
       actual,
-      advice: "Check this machine's clock (or --now); if it is right, ask those who sign the policy.",
+      causes: ["policy-early"],
     });
   const until = `${words} is in force until ${signed.expiresAt}, signed by ${by}`;
   if (left > Math.min(LAST_PART * (expires - issued), LAST_MS)) return checklist.pass("policy.current", until);
@@ -343,24 +346,22 @@ function isUntimed(one: SignedAppProof | null): boolean {
 
 interface AppProofFault {
   readonly text: string;
-  readonly advice: string;
+  readonly cause: Cause;
   readonly isStale?: true;
 }
 
 const NONE_GIVEN: AppProofFault = {
   text: "the policy requires an app proof, and none was given",
-  advice: "Give the app proofs (--app-proof), or the activity that has them (--activity).",
+  cause: "no-app-proof",
 };
 const NONE_TIMED: AppProofFault = {
   text: "the policy requires an app proof, and no given app proof has a time",
-  advice: "Give an app proof that has a time (timestampMs).",
+  cause: "no-timed-app-proof",
 };
 const NOT_ALLOWED: AppProofFault = {
   text: "the policy demands an app proof that allows the request, and none was verified",
-  advice: "Give the app proof of the decision; if the decision is a denial, do not use the result.",
+  cause: "no-decision",
 };
-const OTHER_TYPE = "Give app proofs of the types that the policy allows; do not use any other.";
-const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";
 
 function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): boolean {
   return checklist.fail(
@@ -370,7 +371,7 @@ function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): 
       "; ",
     ),
     {
-      advice: [...new Set(faults.map(({ advice }) => advice))].join(" "),
+      causes: faults.map(({ cause }) => cause),
       ...(faults.every(({ isStale }) => isStale === true) && { stale: true }),
     },
   );
@@ -394,10 +395,10 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
   const typeFaults = [
     ...(rules.types === null || rules.types.includes(type) ? [] : [`of ${rules.typesText}`]),
     ...(own === null || own.includes(type) ? [] : [`that ${signer!.name} may sign`]),
-  ].map((words) => ({ text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE }));
+  ].map((words): AppProofFault => ({ text: `${label}: type ${shown} is not one ${words}`, cause: "other-type" }));
   if (type === DERIVATION_TYPE && signer !== null && own === null && !rules.deriving.has(signer.name)) {
     const text = `${label}: the policy does not say that ${signer.name}, which signed this proof, derives addresses`;
-    typeFaults.push({ text, advice: derivationAdvice(signer.name) });
+    typeFaults.push({ text, cause: { code: "derivation", deployment: signer.name, add: ADDED } });
   }
   return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
 }
@@ -405,13 +406,11 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
 function ageFaults(proof: string, timestampMs: number | null, maxAge: number | null, now: Date): AppProofFault[] {
   if (maxAge === null) return [];
   const most = `at most ${durationText(maxAge)} allowed`;
-  if (timestampMs === null) {
-    const advice = "Have the application sign its time (timestampMs), or remove maxAge of appProofs.";
-    return [{ text: `${proof}, has no time, so its age is unknown, ${most}`, advice }];
-  }
+  if (timestampMs === null)
+    return [{ text: `${proof}, has no time, so its age is unknown, ${most}`, cause: "untimed" }];
   const age = now.getTime() - timestampMs;
   if (age <= maxAge) return [];
-  return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, advice: TOO_OLD, isStale: true }];
+  return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, cause: "old-app-proof", isStale: true }];
 }
 
 /** Whether the organization's last decision exists and allows the request. Null means all organizations with one. */

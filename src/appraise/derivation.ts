@@ -28,15 +28,8 @@ export function derivationFault(policy: Pick<Policy, "deployments" | "appProofs"
   return `${why}: add ${ADDED} to the deployment of the signer, or pin one namespace for all`;
 }
 
-const ADDED = `"appProofs": {"types": ["${DERIVATION_TYPE}"]}`;
-
-/** Returns what to do about a proof of an address by a deployment that is not known to derive addresses. */
-export function derivationAdvice(name: string): string {
-  return (
-    `If ${name} is the application that derives addresses, add ${ADDED} to its deployment in the policy, with each ` +
-    "other type that it signs, or pin one namespace for all; if it is not, do not use the result."
-  );
-}
+/** What a deployment that derives addresses has in the policy. */
+export const ADDED = `"appProofs": {"types": ["${DERIVATION_TYPE}"]}`;
 
 /** Thrown for a policy under which another application could sign proofs of addresses. */
 export class DerivationPolicyError extends Error {

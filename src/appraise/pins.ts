@@ -3,7 +3,7 @@
  * are in the order of their checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
-import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
+import { CHECK_IDS, type Cause, type Comparison, type PlainCause, type PolicyCheckId } from "../checks.js";
 import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
 import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
@@ -21,7 +21,6 @@ import {
 import { listed } from "../errors.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { ProvenanceDemand } from "../verify/provenance-demand.js";
-import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
 import { type ProvenanceFile, provenanceShape } from "./provenance.js";
 import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";
@@ -86,8 +85,8 @@ export interface Explanation {
   readonly detail: string;
   /** Compared values. A match has only `actual`. */
   readonly compared?: Partial<Comparison>;
-  /** Advice that replaces the check's usual one. */
-  readonly advice?: string;
+  /** Causes whose advice replaces the usual one of the check. */
+  readonly causes?: readonly Cause[];
 }
 
 /** The result of a comparison. Its text is made only for the deployment in the report. */
@@ -111,14 +110,14 @@ interface PinRow<K extends PinName> {
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 
-function unmet(detail: string, advice: string): PinAnswer {
-  return { met: false, explain: () => ({ detail, advice }) };
+function unmet(detail: string, cause: PlainCause): PinAnswer {
+  return { met: false, explain: () => ({ detail, causes: [cause] }) };
 }
 
 interface AnswerWords {
   readonly met?: string;
   readonly unmet?: string;
-  readonly advice?: string;
+  readonly cause?: Cause;
 }
 
 function answer(met: boolean, expected: () => string, actual: () => string, words: AnswerWords = {}): PinAnswer {
@@ -130,7 +129,7 @@ function answer(met: boolean, expected: () => string, actual: () => string, word
         : {
             detail: words.unmet ?? "is not the pinned one",
             compared: { expected: expected(), actual: actual() },
-            ...(words.advice !== undefined && { advice: words.advice }),
+            ...(words.cause !== undefined && { causes: [words.cause] }),
           },
   };
 }
@@ -191,11 +190,14 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
         expected: differing.map(({ index, accepted }) => `PCR${index} ${listed(accepted, " or ")}`).join("\n"),
         actual: attested(differing),
       },
-      advice: adviceOnPcrs(
-        differing.map(({ index }) => index),
-        nearest.map(({ index }) => index),
-        "policy",
-      ),
+      causes: [
+        {
+          code: "other-pcrs",
+          differing: differing.map(({ index }) => index),
+          compared: nearest.map(({ index }) => index),
+          against: "policy",
+        },
+      ],
     }),
   };
 }
@@ -230,7 +232,7 @@ const workloadsShape = refined(workloadsRecord, (read, place) => {
 });
 
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
-  if (workloads === null) return unmet("pinned, but the manifest has a pivot and no workloads", OTHER_KIND);
+  if (workloads === null) return unmet("pinned, but the manifest has a pivot and no workloads", "other-program");
   const names = Object.keys(pin);
   const met =
     names.length === Object.keys(workloads).length &&
@@ -286,9 +288,7 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
     {
       met: `${set.threshold} of ${set.members.length} members, as pinned`,
       unmet: sameMembers ? "the threshold is lower than pinned" : "the members are not the pinned ones",
-      ...(sameMembers && {
-        advice: "The set has the same members, but its threshold is lower than the policy demands.",
-      }),
+      ...(sameMembers && { cause: "lower-threshold" }),
     },
   );
 }
@@ -327,14 +327,11 @@ function qosPin<K extends PinName>(
     kinds: ["qos"],
     shape,
     compare: (pin, { bootProof }) =>
-      bootProof === null
-        ? unmet("pinned, but a bare document has none", "Give the whole boot proof instead of only its document.")
-        : compare(pin, bootProof),
+      bootProof === null ? unmet("pinned, but a bare document has none", "only-document") : compare(pin, bootProof),
   };
 }
 
-const OTHER_KIND = "The enclave runs a kind of application that is not pinned: review its manifest before you pin it.";
-const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", OTHER_KIND);
+const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", "other-program");
 
 /** Makes the row of a pin of the one pivot of manifests up to v2. */
 function pivotPin<K extends PinName>(
@@ -402,7 +399,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         commitment === pin,
         () => pin,
         () => commitment,
-        { met: `${commitment}, as expected` },
+        { met: `${commitment}, as expected`, ...(commitment === "setup" && { cause: "setup-document" }) },
       ),
     ),
     unnamed: "live",

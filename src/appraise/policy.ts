@@ -119,6 +119,7 @@ interface PolicyMembers {
   allowDebug?: boolean;
 }
 
+const VERSION = "bootproof/1";
 const typesShape = arrayOf(short(1));
 
 const APP_PROOFS: MembersOf<{ [K in keyof AppProofRules]?: NonNullable<AppProofRules[K]> }> = {
@@ -155,7 +156,7 @@ function deploymentShape(options: ParsePolicyOptions): Shape<DeploymentPins> {
 function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
   const members = fileObject<PolicyMembers>({
     $schema: optional(text),
-    policy: oneOf("bootproof/1"),
+    policy: oneOf(VERSION),
     name: optional(short(0)),
     trustAnchors: optional(arrayOf(anchorShape(options), { most: MAX_TRUST_ANCHORS })),
     deployments: arrayOf(deploymentShape(options), { most: MAX_DEPLOYMENTS }),
@@ -166,6 +167,12 @@ function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
   return {
     ...members,
     read: (value, place) => {
+      const found = isJsonObject(value) ? value["policy"] : undefined;
+      // Members of another version may have any form, so their faults would say nothing.
+      if (typeof found === "string" && found !== VERSION && /^bootproof\/[0-9]{1,4}$/.test(found)) {
+        const cause = { code: "version", found, reads: VERSION } as const;
+        return place.at("policy").fault(`version ${found}, and only ${VERSION} is read here`, cause);
+      }
       const read = members.read(value, place);
       const { deployments, appProofs }: Partial<PolicyMembers> = read ?? {};
       if (deployments) refuseAlike(deployments, appProofs?.types !== undefined, place);

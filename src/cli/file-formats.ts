@@ -4,17 +4,12 @@ import { fromUtf8 } from "../bytes.js";
 /** Matches a first line that looks like YAML. Few texts in other formats begin like this. */
 const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t].*)?)$/;
 
-/** Matches the end of a truncated text, from the parser's fault on: nothing, or the start of a word or an escape. */
-const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?$/;
-
 /** Hints by the parser's fault and the text from there on. */
 const HINTS: readonly (readonly [fault: RegExp, rest: RegExp, hint: string])[] = [
   [/^/, /^(?:\/[/*]|#)/, 'JSON has no comments: remove it (a policy may have "comment": "…" in any object)'],
   [/^expected a member name/, /^\}/, "remove the comma before it"],
   [/^expected a value/, /^\]/, "remove the comma before it"],
-  [/^a control character/, /^[\r\n]/, "write line breaks as \\n, also those of PEM"],
   [/^text after the end/, /^[{[]/, "several JSON documents in one file: put them into one array (jq -s .)"],
-  [/^/, CUT_OFF, "the file is truncated: write or fetch it again"],
 ];
 
 /** Returns why the bytes are not JSON, with a likely cause. `fault` is the message of the parser. */

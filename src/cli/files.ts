@@ -8,6 +8,7 @@ import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
 import { isImageStart } from "../image/header.js";
 import { IMAGE_ADVICE, foreignFormat } from "../inspect/foreign.js";
+import { adviceOnFaults } from "../report/causes.js";
 import { printable } from "../report/printable.js";
 import { brokenJson } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
@@ -117,7 +118,7 @@ export class InputFiles {
     for (const fault of error.faults) {
       const text = faultText([fault]);
       const says = error.code === "json" ? `not strict JSON: ${bytes ? brokenJson(bytes, text) : text}` : text;
-      this.fault(path, says, advice);
+      this.fault(path, says, adviceOnFaults([fault]) ?? advice);
     }
   }
 

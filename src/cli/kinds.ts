@@ -9,6 +9,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { mayBeDocument } from "../decode/text-encoding.js";
 import { attempt, faultText, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
+import { adviceOnFaults } from "../report/causes.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 import { type InputFiles, givenAlone } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
@@ -89,8 +90,9 @@ async function refusal(
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && inside.length > 0);
   if (!isTaken) return [await otherKind(kind, place)];
   const sent = [json, ...inside].map(sentInstead).find((what) => what !== null);
-  const says = sent ? `this is ${sent}` : (entryOfLog(json) ?? moreThanTaken(json, piece, place));
-  if (says !== null) return [says];
+  const says = sent ? `this is ${sent}` : entryOfLog(json);
+  const refused: Refusal | null = says === null ? moreThanTaken(json, piece, place) : [says];
+  if (refused !== null) return refused;
   if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
   const { describeUnrecognised } = await import("../inspect/unrecognised.js");
   return [describeUnrecognised(content.bytes), await whatIsTaken(place.option)];
@@ -170,9 +172,9 @@ function moreThanTaken(
   json: JsonValue | undefined,
   piece: Piece | undefined,
   { files, path, option }: FilePlace,
-): string | null {
+): Refusal | null {
   const spelt = misspelt(json);
-  if (spelt.length > 0) return faultText(spelt);
+  if (spelt.length > 0) return [faultText(spelt), adviceOnFaults(spelt)];
   if (piece === undefined) return null;
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(
@@ -181,7 +183,7 @@ function moreThanTaken(
   if (beside.length === 0) return null;
   const taken = piece === "activity" ? "an activity" : `${piece}s`;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${taken}`;
-  return isBundle ? `${holds}. It is a bundle: ${givenAlone(path)}` : `${holds}: ${A_FILE_EACH}`;
+  return [isBundle ? `${holds}. It is a bundle: ${givenAlone(path)}` : `${holds}: ${A_FILE_EACH}`];
 }
 
 const A_FILE_EACH =

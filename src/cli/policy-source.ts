@@ -1,7 +1,7 @@
 /** Reads `--policy` for every command: a policy file, or a signed policy under the keys of `--policy-signers`. */
 import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
-import { Checklist } from "../checks.js";
+import { type Check, Checklist } from "../checks.js";
 import { parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { printable } from "../report/printable.js";
@@ -59,10 +59,13 @@ export async function readGivenPolicy(
 
 /** Refuses a version that is not in force, for commands without checks. Throws RefusedError. */
 export async function requireCurrent(given: GivenPolicy | undefined, now: Date): Promise<void> {
-  const { appraiseCurrent } = await import("../appraise/appraise.js");
+  const [{ appraiseCurrent }, { withAdvice }] = await Promise.all([
+    import("../appraise/appraise.js"),
+    import("../report/conclude.js"),
+  ]);
   const checks = new Checklist("policy");
   appraiseCurrent(given?.policy.signed ?? null, now, checks);
-  const { status, detail: message, advice = "" } = checks.answer("policy.current")!;
+  const [{ status, detail: message, advice = "" }] = (await withAdvice(checks.list())) as [Check];
   if (status === "fail") throw new RefusedError([{ file: printable(given!.path), message, advice }]);
 }
 

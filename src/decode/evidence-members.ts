@@ -219,8 +219,8 @@ export function misspelt(value: unknown, path = "", faults = new FaultList()): F
   const spelt = Object.hasOwn(value, "proofPayload") ? SPELT_IN_APP_PROOF : SPELT;
   for (const [index, [name, member]] of Object.entries(value).entries()) {
     const [place, is] = [memberPath(path, name, index), spelt.get(name)];
-    const message = typeof member === "string" && is !== undefined ? otherSpelling(member, is) : null;
-    if (message !== null) faults.push({ path: place, message });
+    const other = typeof member === "string" && is !== undefined ? otherSpelling(member, is) : null;
+    if (other !== null) faults.push({ path: place, ...other });
     else if (WALKED.has(name)) misspelt(member, place, faults);
   }
   return faults;

@@ -110,7 +110,7 @@ function bytesMember(reader: MemberReader, name: string, is: "hex" | "base64"): 
   if (text === undefined) return undefined;
   const bytes = strictBytes(text, is);
   const other = otherSpelling(text, is, bytes);
-  if (other !== null) return reader.fault(name, other);
+  if (other !== null) return void reader.faults.push({ path: reader.at(name), ...other });
   const fault = is === "hex" ? "not hex" : "not strict base64 (standard alphabet, padded, no white space)";
   return bytes ?? reader.fault(name, fault);
 }

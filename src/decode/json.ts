@@ -3,7 +3,7 @@
  * have no prototype, so that `__proto__` is an ordinary member.
  */
 import { fromUtf8 } from "../bytes.js";
-import { MalformedError, attempt, shownName } from "../errors.js";
+import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
 
 export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -311,6 +311,7 @@ class JsonParser {
   #stringFault(): string {
     const [char, letter = ""] = this.#text.slice(this.#at, this.#at + 2).split("");
     if (char === undefined) return "a string does not end";
+    if (char === "\n" || char === "\r") return LINE_BREAK;
     if (char !== "\\") return char < " " ? "a control character in a string" : "a lone surrogate in a string";
     if (letter !== "u") return "an unknown escape in a string";
     const isEscape = /^[0-9a-fA-F]{4}/.test(this.#text.slice(this.#at + 2, this.#at + 6));
@@ -365,9 +366,20 @@ class JsonParser {
       start = feed + 1;
     }
     const place = `line ${line}, column ${at - start + 1}`;
-    return new MalformedError("json", [{ path: "", message: `${message} (${place})` }]);
+    return new MalformedError("json", [{ path: "", message: `${message} (${place})`, ...this.#cause(message, at) }]);
+  }
+
+  #cause(message: string, at: number): Pick<Fault, "cause"> {
+    if (message === LINE_BREAK) return { cause: { code: "line-breaks" } };
+    const isCutOff = CUT_OFF.test(this.#text.slice(at, at + MAX_CUT)) && this.#text.trim() !== "";
+    return isCutOff ? { cause: { code: "cut-off" } } : {};
   }
 }
+
+const LINE_BREAK = "a line break in a string";
+/** The end of a text that was cut off: white space, or the start of a word or an escape. Any longer rest is not one. */
+const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?\s*$/;
+const MAX_CUT = 64;
 
 /**
  * Characters that a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting,

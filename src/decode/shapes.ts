@@ -4,7 +4,7 @@
  * are marked as free of side effects, so that bundlers drop unused shapes.
  */
 import { fromHex, toHex } from "../bytes.js";
-import { type Fault, FaultList, shownName } from "../errors.js";
+import { type Fault, type FaultCause, FaultList, shownName } from "../errors.js";
 import { type JsonObject, isJsonObject, jsonKind } from "./json.js";
 import { nearest } from "./nearest.js";
 
@@ -52,7 +52,7 @@ export interface Place {
   readonly faults: number;
   at(step: string | number): Place;
   /** Adds a fault, so that the shape's result is discarded. A message function is called only if the fault is kept. */
-  fault<T = undefined>(message: string | (() => string)): T;
+  fault<T = undefined>(message: string | (() => string), cause?: FaultCause): T;
 }
 
 /** A place that builds its path for faults only, since most values have none. */
@@ -71,11 +71,13 @@ class PlaceInValue implements Place {
     return new PlaceInValue(this.#faults, this, step);
   }
 
-  fault<T = undefined>(message: string | (() => string)): T {
+  fault<T = undefined>(message: string | (() => string), cause?: FaultCause): T {
     // A full list only counts faults.
     const isKept = this.#faults.total <= this.#faults.length;
     const text = (): string => (typeof message === "string" ? message : message());
-    this.#faults.push(isKept ? { path: this.path, message: text() } : { path: "", message: "" });
+    this.#faults.push(
+      isKept ? { path: this.path, message: text(), ...(cause && { cause }) } : { path: "", message: "" },
+    );
     return undefined as T;
   }
 
@@ -173,6 +175,8 @@ export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape
 
 export const nonEmptyText = sizedText(1);
 
+const LINE_BREAKS: FaultCause = { code: "line-breaks" };
+
 /** Shape of hex of `least` to `most` bytes in either case. It is read as lower case: equal bytes are equal texts. */
 /* @__NO_SIDE_EFFECTS__ */
 export function hex(least: number, most = least): Shape<string> & { readonly words: string } {
@@ -183,6 +187,7 @@ export function hex(least: number, most = least): Shape<string> & { readonly wor
     const length = value.length / 2;
     const bytes = length >= least && length <= most ? fromHex(value) : null;
     if (bytes !== null) return toHex(bytes);
+    if (/[\r\n]/.test(value)) return place.fault(`hex with line breaks, expected ${digits} digits`, LINE_BREAKS);
     if (!/^[0-9a-fA-F]*$/.test(value)) return place.fault(`not hex, expected ${digits} digits`);
     return place.fault(`${value.length} hex digits, expected ${digits}`);
   };

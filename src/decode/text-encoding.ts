@@ -1,5 +1,6 @@
 /** Decoding of bytes that are written as text: files, and members of JSON (decode/README.md, "Bytes as text"). */
 import { fromBase64, fromHex, fromUtf8, toUtf8 } from "../bytes.js";
+import type { Fault } from "../errors.js";
 
 type TextEncoding = "hex" | "hex with 0x" | "base64" | "base64 without its padding" | "base64url";
 
@@ -86,20 +87,28 @@ const STRICT: Readonly<Record<Strict, string>> = {
   hex: "hex digits alone",
   base64: "strict base64 (standard alphabet, padded, no white space)",
 };
+const LINE_BREAK = /[\r\n]/;
 /** Shorter text may follow an encoding by chance. No member of evidence has fewer bytes. */
 const LEAST_BYTES = 32;
 
 /**
- * Returns the fault of a member's text that spells bytes in another way than the member should, such as base64url. Null
- * for strict text, and for text that spells nothing.
+ * Returns the fault of a member's text that spells bytes in another way than the member should, such as base64url or
+ * with line breaks. Null for strict text, and for text that spells nothing.
  */
-export function otherSpelling(text: string, expected: Strict, strict = strictBytes(text, expected)): string | null {
+export function otherSpelling(
+  text: string,
+  expected: Strict,
+  strict = strictBytes(text, expected),
+): Omit<Fault, "path"> | null {
   // Text of hex digits alone is hex, though it has the alphabet of base64.
   const isStrict = strict !== null && (expected === "hex" || fromHex(digitsOf(text)) === null);
   const { bytes, encoding } = decodeFile(isStrict ? strict : toUtf8(text));
   if (encoding === "binary" || bytes.length < LEAST_BYTES) return null;
-  const spaced = encoding === expected ? `${encoding} with white space or a byte order mark` : encoding;
-  return `${isStrict ? `${encoding} inside ${expected}` : spaced}: expected ${STRICT[expected]}`;
+  const isBroken = LINE_BREAK.test(text);
+  const extra = isBroken ? "line breaks" : "white space or a byte order mark";
+  const spaced = encoding === expected || isBroken ? `${encoding} with ${extra}` : encoding;
+  const message = `${isStrict ? `${encoding} inside ${expected}` : spaced}: expected ${STRICT[expected]}`;
+  return { message, ...(isBroken && { cause: { code: "line-breaks" } }) };
 }
 
 /** Returns the bytes of text in the spelling that a member should have, or null. */

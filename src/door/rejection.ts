@@ -44,11 +44,13 @@ export function rejectionText(report: Report, facts: Rejected): string {
   const ids = refused.size === 0 ? "warnings" : listed([...refused.keys()]);
   const about = [operation, activityId].filter((one) => one !== null).join(" ");
   const done = `The service may have carried out ${activityId ?? "the activity"}`;
-  const carriedOut = operation === null ? "" : ` ${done}: check the activity before you submit again.`;
+  const carriedOut = operation === null ? [] : [`${done}: check the activity before you submit again.`];
   const details = report.refusedFor === undefined ? listed([...refused].map(detailOf), "; ") : refusalText(report);
   const advice = sentence(whatToDo(report, refused, facts));
   const head = `rejected: ${ids}${about === "" ? "" : ` (${about})`}`;
-  return cut(`${head}: ${advice}${carriedOut} Details: ${sentence(details)}`, MAX_MESSAGE);
+  // Advice with steps ends with a command, so the next sentence is on a line of its own.
+  const gap = advice.includes("\n") ? "\n" : " ";
+  return cut([`${head}: ${advice}`, ...carriedOut, `Details: ${sentence(details)}`].join(gap), MAX_MESSAGE);
 }
 
 type Refused = ReadonlyMap<CheckId, readonly [Check, ...Check[]]>;
@@ -89,5 +91,5 @@ function detailOf([id, checks]: readonly [CheckId, readonly [Check, ...Check[]]]
 }
 
 function sentence(text: string): string {
-  return text.endsWith(".") ? text : `${text}.`;
+  return text.endsWith(".") || text.includes("\n") ? text : `${text}.`;
 }

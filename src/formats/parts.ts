@@ -7,7 +7,7 @@ import { labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
 import { type Notice, countsOf, isBad, warningsOf } from "../report/facts.js";
 import { lookOf } from "../show/text.js";
-import { printable, printableStart } from "../report/printable.js";
+import { printable, printableLines, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { factLines, originLines } from "../show/verdict.js";
@@ -86,7 +86,9 @@ export function reasonLines(check: Check, values: "whole" | "short"): string[] {
   return [
     ...comparedLines(check, values),
     ...(stale === true ? ["stale: genuine, but older than the policy allows"] : []),
-    ...(advice === undefined ? [] : [`-> ${printableStart(advice, MAX_TEXT)}`]),
+    ...printableLines(advice ?? "", MAX_TEXT).flatMap(
+      (line, index) => (index === 0 ? line && `-> ${line}` : line) || [],
+    ),
   ];
 }
 

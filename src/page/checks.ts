@@ -3,8 +3,9 @@ import { type Check, checkRow } from "../checks.js";
 import { type ShownCheck, known, labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, shownCheck } from "../report/facts.js";
-import { printable } from "../report/printable.js";
+import { printable, printableLines } from "../report/printable.js";
 import type { Report } from "../report/report.js";
+import { isCommand } from "../show/checks.js";
 import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
 const STATUS_WORDS: Readonly<Record<ShownCheck["status"], string>> = {
@@ -72,8 +73,14 @@ export function checkItem(check: Check, report: Report): Markup {
     element("p", { class: "holds" }, title === undefined ? UNKNOWN_CHECK : `Holds when ${title}.`),
     check.detail === title ? null : element("p", { class: "detail" }, printable(check.detail)),
     compared(check),
-    check.advice === undefined ? null : element("p", { class: "advice" }, printable(check.advice)),
+    check.advice === undefined ? null : adviceOf(check.advice),
   );
+}
+
+function adviceOf(advice: string): Markup {
+  const [first, ...steps] = printableLines(advice, Infinity);
+  const others = steps.map((step) => element(isCommand(step) ? "code" : "span", { class: "step" }, step));
+  return element("p", { class: "advice" }, first!, others);
 }
 
 /** Shows both values with differing bytes marked. Shortened values are also shown in full below. */

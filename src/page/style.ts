@@ -79,7 +79,7 @@ const VERDICT = `
 .warnings li + li { margin-top: .25rem; }
 .addresses { flex: 1 1 28rem; background: var(--card); }
 .addresses ul { list-style: none; padding: 0; }
-.first-failure .holds:has(+ .detail), .first-failure .check:not(:last-child) .advice { display: none; }
+.first-failure .holds:has(+ .detail) { display: none; }
 .notices { list-style: none; padding: 1rem 0 0; }
 .notices .notice-item { padding-left: 1.5rem; }`;
 
@@ -200,6 +200,7 @@ const DETAILS = `
 .check-fail .detail, .check-unknown .detail { font-weight: 600; }
 .check .advice { margin-top: .5rem; padding-left: .75rem; border-left: .25rem solid var(--failed); }
 .check .advice::before { content: "What to do: "; font-weight: 700; }
+.advice .step { display: block; margin-top: .25rem; }
 .unverified { margin-bottom: .75rem; max-width: 60rem; }
 .piece { margin-top: .75rem; padding: .35rem clamp(.75rem, 2vw, 1.25rem); background: var(--card);
   border: 1px solid var(--line); border-radius: .5rem; }

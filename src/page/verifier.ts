@@ -24,6 +24,7 @@ import {
 } from "../plain-settings.js";
 import { KINDS, type KindRow, type PageRole, kindOf } from "../inspect/kinds.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
+import { adviceOnFaults } from "../report/causes.js";
 import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -143,7 +144,8 @@ function pieceFaults({ name, bytes }: ListedFile, piece: Piece | null): string[]
   const { value, faults } = attempt(() => parseJson(bytes));
   const beside = piece === null ? [] : evidenceBeside(value, piece);
   const all = [...faults, ...beside, ...misspelt(value)];
-  return all.length === 0 ? [] : [`${name}: ${faultText(all)}`];
+  const advice = adviceOnFaults(all);
+  return all.length === 0 ? [] : [`${name}: ${faultText(all)}${advice === undefined ? "" : `. ${advice}`}`];
 }
 
 const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;
@@ -269,7 +271,7 @@ function missingAnchor(own: string, anchors: readonly ListedFile[]): string {
 
 function policyFaults(name: string, policy: PlainPolicy): string[] {
   const { faults } = attempt(() => parsePlainPolicy(policy));
-  const what = "Correct the file, or make a policy with bootproof pin.";
+  const what = adviceOnFaults(faults) ?? "Correct the file, or make a policy with bootproof pin.";
   return faults.length === 0 ? [] : [printable(`${name}: not a usable policy: ${faultText(faults)}. ${what}`)];
 }
 

@@ -2,7 +2,7 @@
 import { type Appraisal, ageLimit } from "../appraise/appraisal.js";
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
-import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
+import type { Check, CheckSubject, Checklist, Finding } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
 import {
   type Claims,
@@ -47,7 +47,7 @@ export interface VerdictAndReport {
   readonly verdict: Verdict;
   readonly stale: boolean;
   /** All checks, without the caller's names. */
-  readonly checks: readonly Check[];
+  readonly checks: readonly Finding[];
   /** Makes the report. It is asynchronous because of digests and advice. */
   readonly report: () => Promise<Report>;
 }
@@ -55,7 +55,7 @@ export interface VerdictAndReport {
 /** Returns the verdict at once. The report is made on demand. */
 export function conclude(conclusion: Conclusion): VerdictAndReport {
   const { setting, checklists, pieces, appraisal, provenance = [] } = conclusion;
-  const checks: Check[] = [];
+  const checks: Finding[] = [];
   for (const checklist of checklists) checklist.appendTo(checks);
   for (const checklist of appraisal?.checklists ?? []) checklist.appendTo(checks);
   for (const checklist of provenance) checklist.appendTo(checks);
@@ -110,9 +110,9 @@ function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean 
   return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
 }
 
-async function reported(checks: readonly Check[], given: Conclusion["given"]): Promise<Check[]> {
+async function reported(checks: readonly Finding[], given: Conclusion["given"]): Promise<Check[]> {
   const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
-  const advised = checks.some(({ advice }) => advice !== undefined) ? await withAdvice(checks) : checks;
+  const advised = checks.some(({ causes }) => causes !== undefined) ? await withAdvice(checks) : checks;
   return advised.map((check) => {
     const name = names.get(check.about ?? check.subject) ?? null;
     if (name === null) return check;
@@ -122,18 +122,16 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
 }
 
 /**
- * Loads the usual advice, which only a rejection needs. If loading fails, as in a browser that is offline, the report
- * is the same without advice.
+ * Puts advice in the place of causes, and loads it, since only a rejection needs it. If loading fails, as in a browser
+ * that is offline, the report is the same without advice.
  */
-export async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
-  const usual = await import("./advice.js").then(
-    ({ ADVICE }) => ADVICE,
-    () => null,
-  );
+export async function withAdvice(checks: readonly Finding[]): Promise<Check[]> {
+  const loaded = await Promise.all([import("./causes.js"), import("./advice.js")]).catch(() => null);
   return checks.map((check) => {
-    const { advice, ...rest } = check;
-    if (!isCheckId(advice)) return check;
-    return usual === null ? rest : { ...check, advice: usual[advice] };
+    const { causes, stale, ...rest } = check;
+    if (causes === undefined) return check;
+    const advice = loaded && loaded[0].adviceOn(causes, loaded[1].ADVICE);
+    return { ...rest, ...(advice !== null && { advice }), ...(stale && { stale }) };
   });
 }
 

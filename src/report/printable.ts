@@ -12,6 +12,11 @@ export function printableStart(text: string, length: number): string {
   return printable(shownName(text, length));
 }
 
+/** Returns the lines of a text of which at most `length` characters are shown. */
+export function printableLines(text: string, length: number): string[] {
+  return shownName(text, length).split("\n").map(printable);
+}
+
 /** Returns a name that evidence chose in double quotes, so that it does not run into the words around it. */
 export function quoted(text: string, length = 80): string {
   return `"${printable(startOf(text, length).replace(/["\\]/g, "\\$&"))}"${text.length > length ? "…" : ""}`;

@@ -1,6 +1,7 @@
 /** The checks of a report as rows: every check of a single piece, or a row for each of several pieces. */
 import { lastOf } from "../bytes.js";
 import type { Check, CheckStatus, CheckSubject } from "../checks.js";
+import { shownName } from "../errors.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
 import { type ShownCheck, checkGroup, known, labelOf } from "../report/labels.js";
@@ -56,7 +57,13 @@ export function rowOfCheck(check: ShownCheck, look: Look, { prefix = "", shown =
 export function adviceRows({ advice }: ShownCheck, shown = new Set<string>()): Row[] {
   if (advice === undefined || shown.has(advice)) return [];
   shown.add(advice);
-  return labelled("to do", printableStart(advice, MAX_DETAIL).split("\n"));
+  const lines = labelled("to do", shownName(advice, MAX_DETAIL).split("\n"));
+  return lines.map((row) => (isCommand(row.text!) ? { ...row, isCommand: true } : row));
+}
+
+/** Whether a line of advice is a command. */
+export function isCommand(line: string): boolean {
+  return line.startsWith("bootproof ");
 }
 
 /** Returns the compared values: with `verbose` in full, and in a summary a line each. */

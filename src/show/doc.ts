@@ -63,6 +63,8 @@ export interface Row {
   /** The tone of the bytes that stand in `[brackets]`. */
   readonly marks?: Tone;
   readonly lines?: number;
+  /** Whether the text is a command, which a reader pastes into a shell. */
+  readonly isCommand?: boolean;
   readonly below?: readonly Row[];
 }
 

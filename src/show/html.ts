@@ -40,18 +40,19 @@ function rowsElement(rows: readonly Row[]): Markup {
   return element("ul", { class: "rows" }, rows.map(rowElement));
 }
 
-function rowElement({ label = "", tone, id, text, below = [] }: Row): Markup {
+function rowElement({ label = "", tone, id, text, isCommand = false, below = [] }: Row): Markup {
   const names = [
     ...(label === ""
       ? []
       : [element("strong", tone === undefined ? {} : { class: `tone-${tone}` }, printable(label)), " "]),
     ...(id === undefined ? [] : [element("code", {}, printable(id)), " "]),
   ];
+  const shown = (words: string): Markup => (isCommand ? element("code", {}, printable(words)) : marked(words));
   return element(
     "li",
     {},
     names,
-    text === undefined ? null : marked(text),
+    text === undefined ? null : shown(text),
     below.length === 0 ? null : rowsElement(below),
   );
 }

@@ -60,10 +60,10 @@ function blockText(block: Block, most: number): string {
   }
 }
 
-function rowText({ label = "", id, text, below = [] }: Row, indent: string): string {
+function rowText({ label = "", id, text, isCommand = false, below = [] }: Row, indent: string): string {
   const names = [label, id ?? ""].filter((name) => name !== "").map(code);
   // Hex and the like is code as a whole. Brackets that mark bytes would otherwise become a link.
-  const words = text === undefined ? [] : [isValue(text) ? code(text) : plain(text)];
+  const words = text === undefined ? [] : [isCommand || isValue(text) ? code(text) : plain(text)];
   const inner = below.map((row) => `\n${indent}  - ${rowText(row, `${indent}  `)}`).join("");
   return [...names, ...words].join(" ") + inner;
 }

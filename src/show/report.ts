@@ -6,7 +6,7 @@ import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { grouped, provenRows, provenStatements, unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
-import { type Look, adviceRows, rowOfCheck, checkSections, comparedRows, statusRow, whoText } from "./checks.js";
+import { type Look, adviceRows, checkSections, comparedRows, rowOfCheck, statusRow, whoText } from "./checks.js";
 import { type Block, type Doc, type Row, type Section, type VerdictLine, rows, section, words } from "./doc.js";
 import { factLines, originLines, verdictSentence, verdictTone } from "./verdict.js";
 

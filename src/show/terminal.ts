@@ -170,7 +170,11 @@ function rowLines(
     columns.id === 0 && name !== ""
       ? { first: indent + beside, text: name + text }
       : { first: indent + beside + name, text };
-  const found = cutTo(lines ?? Infinity, fitted(page, indent, shown.first, shown.text), page);
+  const found = cutTo(
+    lines ?? Infinity,
+    (row.isCommand ? pasted : fitted)(page, indent, shown.first, shown.text),
+    page,
+  );
   const [first, ...others] = found.map((line) => line.replace(MARKED, (bytes) => page.paint(bytes, marks)));
   if (label === "") return [first!, ...others].map((line) => page.paint(line, tone));
   const start = indent + label;
@@ -187,6 +191,12 @@ function fitted(page: Page, indent: string, first: string, text: string): string
   const fitsBelow = longest > page.width - head && longest <= page.width - below.length && first.trim() !== "";
   if (!fitsBelow) return wrapped(page, first, text);
   return [...wrapped(page, indent, first.trim()), ...wrapped(page, below, text)];
+}
+
+/** Wraps a command so that a shell reads its lines as one. An option and its value stay together. */
+function pasted({ width }: Page, _: string, first: string, command: string): string[] {
+  const lines = wrapped({ width: width - 2 }, first, command.replace(/(--\S+) (?!--)/g, "$1\u00a0")).join(" \\\n");
+  return lines.replaceAll("\u00a0", " ").split("\n");
 }
 
 function clipped(page: Page, first: string, text: string, most = Infinity): string[] {

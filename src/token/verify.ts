@@ -12,6 +12,7 @@ import { ANY_POLICY, isSigned, policyInForce } from "../signed-policy/in-force.j
 import type { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
+import { organizationCauses } from "../verify/contradictions.js";
 import { TOOL } from "../version.js";
 import { type ClaimsOf, type DecodedToken, SIGNED_KINDS, KIND_NAMES, type TokenKind, decodeToken } from "./decode.js";
 import { type TokenKey, noKeyText, tokenKeys } from "./keys.js";
@@ -247,11 +248,13 @@ function keysToTry(policy: Policy, namespace: string, namedKey: string | null, c
     checks.fail(
       "token.key",
       `anybody can sign: the secret of the quorum key that the policy pins for ${namespace} is public`,
+      { causes: ["public-secret"] },
     );
   else if (named.length === 0)
     checks.fail("token.key", `the bundle names another key than those that the policy pins for ${namespace}`, {
       expected: usable.map(({ point }) => point).join(" or "),
       actual: namedKey!,
+      causes: ["other-quorum-key"],
     });
   return named;
 }
@@ -286,7 +289,11 @@ function checkExpected({ claims }: DecodedToken<TokenKind>, wanted: Wanted, chec
     .filter(([name, value]) => !isSame(name, value))
     .map(([name, value]) => `${name} is ${found[name] ?? "not in it"}, expected ${value}`);
   if (asked.length === 0) checks.skip("token.expected", "nothing is expected of it: every organization counts");
-  else checks.conclude("token.expected", reasons, `as expected: ${asked.map(([name]) => name).join(", ")}`);
+  else {
+    const organizations = [Object.fromEntries(asked)["organizationId"], found["organizationId"]] as const;
+    const causes = organizationCauses("token.expected", organizations, reasons);
+    checks.conclude("token.expected", reasons, `as expected: ${asked.map(([name]) => name).join(", ")}`, { causes });
+  }
 }
 
 /** Returns the compressed form (SEC1 section 2.3.3) of an uncompressed key, and any other bytes as they are. */

@@ -3,14 +3,14 @@
  * service reports (verify/README.md, "Activities"). This file is loaded only for an activity. bin/build.mjs bundles it
  * with copies of its imports, so nothing here may keep state.
  */
-import type { Checklist } from "../checks.js";
+import type { Cause, Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type InputCopy, readInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { decimalKey } from "../decode/json-numbers.js";
-import { type Reading, faultText, listed, wholeOf } from "../errors.js";
+import { type Reading, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
 import type { SignedRequest, VerifiedSignature, VerifiedSignatures } from "./signatures.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
@@ -19,9 +19,11 @@ import {
   type ActivityQuestion,
   activityContradictions,
   activityQuestion,
+  claimOf,
   comparedMembers,
   isEmpty,
   isVotedOn,
+  organizationCauses,
   unansweredAddresses,
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
@@ -72,7 +74,7 @@ export function readActivityInput(input: InputCopy, checklist: Checklist): Activ
   // `activity.request` then says what the activity waits for.
   if (faults.length < reading.faults.length && faults.length === 0)
     checklist.skip("activity.decode", unfinished!.state);
-  else checklist.conclude("activity.decode", faults.length > 0 ? [faultText(faults)] : []);
+  else checklist.decoded("activity.decode", faults);
   return { checklist, value: reading.value, whole: wholeOf(reading), unfinished };
 }
 
@@ -115,15 +117,17 @@ export function checkActivity(
   const made = madeOrganization(value, expectation);
   const organization = spokenOf(value, proofs, made);
   const isRead = value.intent !== undefined && value.result !== undefined;
-  const contradictions = [
-    ...organization.contradictions,
-    ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, proofs)] : []),
-    ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
-    ...outcomeContradictions(proofs, value.status),
-    ...reuseContradictions(proofs, demands),
+  const found: readonly (readonly [Cause, readonly string[]])[] = [
+    ["two-organizations", organization.contradictions],
+    ["activity.claims", isRead ? [...wallet.contradictions, ...walletContradictions(wallet, proofs)] : []],
+    ["activity.claims", coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath))],
+    ["denied", outcomeContradictions(proofs, value.status)],
+    ["used-before", reuseContradictions(proofs, demands)],
   ];
+  const contradictions = found.flatMap(([, texts]) => texts);
+  const causes = found.filter(([, texts]) => texts.length > 0).map(([cause]) => cause);
   const { subOrganizationId } = organization;
-  const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
+  const compared = { contradictions, causes, proofs: proofs.length, given: appProofs.length, subOrganizationId };
   const agrees = checkClaims(decoded, compared);
   const covers = checkCoverage(decoded, coverage, required);
   const isSigned = checkSignatures(signatures, checklist);
@@ -183,22 +187,27 @@ function checkRequest(
     checklist.skip("activity.request", "nothing is expected, so the owner of the activity is not checked");
     return true;
   }
-  const missing = unfinished === null ? unansweredAddresses(expectation, coverage.covered) : [];
-  const reasons = [
-    ...refusals,
-    ...(expectation === null ? [] : activityContradictions(expectation, activity)),
-    ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was expected`]),
-  ];
-  if (unfinished !== null) {
-    const facts = reasons.length === 0 ? { advice: unfinished.advice } : {};
-    return checklist.conclude("activity.request", [...new Set([...reasons, unfinished.text])], undefined, facts);
+  const reasons = [...refusals, ...(expectation === null ? [] : activityContradictions(expectation, activity))];
+  if (unfinished !== null) return failUnfinished(unfinished, reasons, checklist);
+  const missing = unansweredAddresses(expectation, coverage.covered);
+  if (missing.length > 0) reasons.push(`no app proof in it backs ${listed(missing, ", ")}, which was expected`);
+  if (reasons.length > 0) {
+    const organizations = [expectation?.organizationId, activity.organizationId] as const;
+    const causes = organizationCauses("activity.request", organizations, reasons);
+    return checklist.conclude("activity.request", [...new Set(reasons)], undefined, { causes });
   }
-  if (reasons.length === 0 && isVotedOn(expectation, activity)) return checklist.warn("activity.request", VOTED_ON);
-  return checklist.conclude(
-    "activity.request",
-    [...new Set(reasons)],
-    `as expected: ${comparedMembers(expectation, activity).join(", ")}`,
-  );
+  if (isVotedOn(expectation, activity)) return checklist.warn("activity.request", VOTED_ON);
+  return checklist.pass("activity.request", `as expected: ${comparedMembers(expectation, activity).join(", ")}`);
+}
+
+/** Reports what the activity waits for. If the activity is not the expected one, that matters more. */
+function failUnfinished(
+  { text, cause }: UnfinishedActivity,
+  reasons: readonly string[],
+  checklist: Checklist,
+): boolean {
+  const causes = reasons.length === 0 ? [cause] : [];
+  return checklist.conclude("activity.request", [...new Set([...reasons, text])], undefined, { causes });
 }
 
 interface Organizations {
@@ -214,7 +223,7 @@ function spokenOf(
   made: string | null,
 ): Organizations {
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
-  const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
+  const spoken = [...new Set(proofs.flatMap(({ payload }) => claimOf(payload)?.organizationId ?? []))];
   const foreign = spoken.filter((claimed) => claimed !== organizationId);
   return {
     contradictions: foreign
@@ -222,13 +231,6 @@ function spokenOf(
       .map((claimed) => `an app proof names organization ${claimed}, the activity names ${organizationId}`),
     subOrganizationId: foreign.length > 0 ? made : null,
   };
-}
-
-function claimedOrganization({
-  addressDerivationProof,
-  policyOutcomeProof,
-}: VerifiedAppProof["payload"]): string | undefined {
-  return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
 /**
@@ -300,6 +302,7 @@ const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave
 
 interface ComparedClaims {
   readonly contradictions: readonly string[];
+  readonly causes: readonly Cause[];
   readonly proofs: number;
   readonly given: number;
   readonly subOrganizationId: string | null;
@@ -307,9 +310,9 @@ interface ComparedClaims {
 
 function checkClaims(
   { checklist, value: activity, whole, unfinished }: ActivityReading,
-  { contradictions, proofs, given, subOrganizationId }: ComparedClaims,
+  { contradictions, causes, proofs, given, subOrganizationId }: ComparedClaims,
 ): boolean {
-  if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);
+  if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions, undefined, { causes });
   if (unfinished !== null && whole === null) return checklist.skip("activity.claims", unfinished.state);
   if (activity.organizationId === undefined || !activity.intent || !activity.result)
     return checklist.skip("activity.claims", "the activity could not be read");

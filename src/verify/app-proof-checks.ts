@@ -3,7 +3,7 @@
  * are expected. bin/build.mjs bundles it with copies of its imports, so nothing here may keep state.
  */
 import { equalBytes, toHex, toUtf8 } from "../bytes.js";
-import type { CheckSubject, Checklist } from "../checks.js";
+import type { Cause, CheckSubject, Checklist } from "../checks.js";
 import {
   type AppProof,
   type AppProofPayload,
@@ -14,13 +14,15 @@ import {
 import { type InputCopy, readInput } from "../decode/input.js";
 import type { ValueBudget } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
-import { type Reading, faultText, shownName, wholeOf } from "../errors.js";
+import { type Reading, shownName, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import {
   type PayloadComparison,
+  claimOf,
   comparePayload,
+  organizationCauses,
   proofContradictions,
   requestTime,
   unansweredAddresses,
@@ -86,11 +88,11 @@ function decodeAppProofInput(
   { expectation, untimed }: VerifyContext,
 ): DecodedAppProof {
   const read = readInput(input, readAppProof);
-  checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
+  checklist.decoded("app.decode", read.faults);
   const { proofPayload } = read.value;
   const reading = proofPayload === undefined ? null : readAppProofPayloadText(proofPayload, budget, untimed);
   if (reading === null) checklist.skip("app.payload", "the payload could not be read");
-  else checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  else checklist.decoded("app.payload", reading.faults);
   const [wholeProof, wholePayload] = [wholeOf(read), reading && wholeOf(reading)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
   const payload = reading?.value ?? {};
@@ -273,7 +275,7 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
     "app.key",
     maySign ? [] : [`the key is the enclave's ${bootProof.commitment} key, which signs no app proofs`],
     ATTESTED[bootProof.commitment],
-    { advice: "The key is not the one that the enclave serves with: do not use the result." },
+    { causes: ["signs-no-app-proofs"] },
   );
   return { bootProof, signer: maySign ? bootProof : null };
 }
@@ -316,8 +318,7 @@ function checkTime(timestampMs: number | null | undefined, bounds: TimeBounds, c
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
   if (faults.length > 0) {
-    const isFuture = timestampMs > bounds.now + SKEW_MS;
-    return checklist.conclude("app.time", faults, undefined, isFuture ? { advice: CHECK_THE_CLOCK } : {});
+    return checklist.conclude("app.time", faults, undefined, { causes: timeCauses(timestampMs, bounds) });
   }
   if (bootProof === null) return checklist.skip("app.time", "there is no verified boot proof to compare with");
   if (beforeBoot === null) return checklist.pass("app.time", `made at ${iso(timestampMs)}`);
@@ -330,7 +331,10 @@ function checkUntimed({ answers }: TimeBounds, checklist: Checklist): true {
   return true;
 }
 
-const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
+function timeCauses(timestampMs: number, { requestedAt, now }: TimeBounds): Cause[] {
+  if (timestampMs > now + SKEW_MS) return ["clock"];
+  return requestedAt !== null && timestampMs < requestedAt - SKEW_MS ? ["before-request"] : [];
+}
 
 function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
   const faults: string[] = [];
@@ -364,13 +368,14 @@ function checkRequest(
         ? "the activity is compared with the request instead"
         : "nothing is expected, so the owner of the proof is not checked",
     );
-  const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
-  const faults = [
-    ...(claim === undefined || withActivity ? [] : proofContradictions(expectation, claim)),
-    ...compared.contradictions,
-    ...missing,
-  ];
-  if (faults.length > 0) return checklist.conclude("app.request", faults);
+  const claim = claimOf(payload);
+  const alone = withActivity ? undefined : claim;
+  const faults = [...proofContradictions(expectation, alone), ...compared.contradictions, ...missing];
+  if (faults.length > 0) {
+    const organizations = [expectation.organizationId, alone?.organizationId] as const;
+    const causes = organizationCauses("app.request", organizations, faults);
+    return checklist.conclude("app.request", faults, undefined, { causes });
+  }
   if (compared.isNamed) return checklist.pass("app.request", metText(compared, expectation));
   if (withActivity) return skipped("the activity is compared with the request instead");
   if (claim !== undefined && expectation.organizationId !== null) return checklist.pass("app.request");

@@ -167,7 +167,11 @@ async function checkPath(
     checklist.skipRest(PATH_CHECKS, "the document's certificates could not be read");
     return null;
   }
-  return checkCertificatePath({ certificate, cabundle }, { ...context, validationTime: time }, checklist);
+  return checkCertificatePath(
+    { certificate, cabundle },
+    { ...context, validationTime: time, ownTime: document.timestamp },
+    checklist,
+  );
 }
 
 async function checkSignature(

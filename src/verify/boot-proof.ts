@@ -12,7 +12,7 @@ import {
   readManifest,
   readManifestEnvelope,
 } from "../decode/manifest/index.js";
-import { type Reading, attempt, faultText, listed, shownName, wholeOf } from "../errors.js";
+import { type Reading, attempt, listed, shownName, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
 import type { ApprovedManifests, Remembered } from "./approved-manifests.js";
 import {
@@ -260,7 +260,7 @@ function checkDecoding(
     const { form, provisioningState: state } = value;
     const said = state ? `. The service calls the deployment ${shownName(state)}, which nobody signed` : "";
     const detail = form === "provisioning" ? PROVISIONING_DETAILS + said : undefined;
-    checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : [], detail);
+    checklist.decoded("boot.decode", faults, detail);
   }
   return { value, whole: wholeOf<BootProof>(reading) };
 }
@@ -384,8 +384,7 @@ function decodeAs<T extends { readonly manifest: Manifest }>(
   if (bytes === undefined)
     return { value: undefined, isDeclared: checklist.skip(id, "its field of the boot proof could not be read") };
   const decoded = attempt(() => decode(bytes));
-  if (decoded.value === undefined)
-    return { value: undefined, isDeclared: checklist.fail(id, faultText(decoded.faults)) };
+  if (decoded.value === undefined) return { value: undefined, isDeclared: checklist.decoded(id, decoded.faults) };
   const { manifest } = decoded.value;
   const { version } = manifest;
   const agrees = declared === null || declared === undefined || declaredManifestVersions(declared).includes(version);

@@ -3,7 +3,7 @@
  * path").
  */
 import { equalBytes } from "../bytes.js";
-import { type Checklist, checksOf } from "../checks.js";
+import { type AnswerFacts, type Checklist, checksOf } from "../checks.js";
 import type { AttestationDocument } from "../decode/attestation-document.js";
 import {
   BASIC_CONSTRAINTS,
@@ -50,6 +50,8 @@ interface PathDemands extends Pick<VerifyContext, "crls" | "now"> {
   readonly trustAnchors: readonly TrustAnchor[];
   /** Validation time, or null if unreadable. */
   readonly validationTime: Date | null;
+  /** The document's own time, in milliseconds since the epoch. Undefined if unreadable. */
+  readonly ownTime: number | undefined;
   readonly cache: SignatureCache;
 }
 
@@ -59,7 +61,7 @@ export async function checkCertificatePath(
   demands: PathDemands,
   checklist: Checklist,
 ): Promise<TrustAnchor | null> {
-  const { trustAnchors, validationTime, cache } = demands;
+  const { trustAnchors, validationTime, ownTime, cache } = demands;
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
   // Without an anchor the claimed root takes its place, so that the path's other faults are also reported.
@@ -73,7 +75,7 @@ export async function checkCertificatePath(
       broken.map((link) => link.fault),
     ),
     checklist.conclude("chain.algorithm", await algorithmFaults(path, cache)),
-    reportValidity(path, validationTime, checklist),
+    reportValidity(path, validationTime, ownTime, checklist),
     checklist.conclude("chain.constraints", path.flatMap(constraintFaults)),
     await checkRevoked(path, demands, checklist),
   ];
@@ -82,18 +84,18 @@ export async function checkCertificatePath(
 
 /** Repeats `chain.anchor` and `chain.validity` for a verified document; {@link recheckRevocation} looks lists up. */
 export function recheckCertificatePath(
-  attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
+  attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle" | "timestamp"> },
   { trustAnchors: anchors, crls }: Pick<VerifyContext, "trustAnchors" | "crls">,
   validationTime: Date | null,
   checklist: Checklist,
 ): TrustAnchor | null {
   if (crls.given.length === 0) checklist.skip("chain.revocation", NO_LISTS);
-  const { certificate, cabundle } = attestation.document;
+  const { certificate, cabundle, timestamp } = attestation.document;
   const claimedRoot = cabundle[0]!;
   const anchor = anchorOf(claimedRoot, anchors);
   if (anchor === null) reportNoAnchor(claimedRoot, anchors, checklist);
   else reportAnchor(anchor, { isBroken: false }, checklist);
-  const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, checklist);
+  const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, timestamp, checklist);
   return isValid ? anchor : null;
 }
 
@@ -132,13 +134,15 @@ function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], c
   const detail = isAws
     ? `the document is of the AWS Nitro root, and this policy trusts only ${names}: wrong policy?`
     : `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
-  checklist.fail("chain.anchor", detail);
+  checklist.fail("chain.anchor", detail, { causes: isAws ? ["aws-root"] : [] });
 }
 
 /** Reports `chain.anchor`. `isBroken` means that the anchor did not issue the certificate below it. */
 function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: boolean }, checklist: Checklist): void {
   if (isBroken)
-    checklist.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
+    checklist.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`, {
+      causes: ["chain.signature"],
+    });
   else if (isAwsNitroRoot(anchor)) checklist.pass("chain.anchor", `starts at ${anchor.name}`);
   else
     checklist.warn(
@@ -197,9 +201,16 @@ async function algorithmFaults(path: readonly Placed[], cache: SignatureCache): 
   return faults.flat();
 }
 
-function reportValidity(path: readonly Placed[], time: Date | null, checklist: Checklist): boolean {
+function reportValidity(
+  path: readonly Placed[],
+  time: Date | null,
+  own: number | undefined,
+  checklist: Checklist,
+): boolean {
   if (time === null) return checklist.skip("chain.validity", "the document's time could not be read");
-  return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
+  const isOnlyTime = time.getTime() !== own && own !== undefined && validityFaults(path, new Date(own)).length === 0;
+  const facts: AnswerFacts = isOnlyTime ? { causes: ["other-time"] } : {};
+  return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`, facts);
 }
 
 /**

@@ -105,13 +105,11 @@ export async function checkCommitment(
   if (kind === null) return null;
   if (isProvisioning && kind !== "setup") {
     const why = `${kind} commitment: shares go to the key of an enclave's setup, and this document attests another key`;
-    checklist.fail("bind.commitment", why, { advice: SHARE_HOLDER });
+    checklist.fail("bind.commitment", why, { causes: ["no-share"] });
     return null;
   }
   return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };
 }
-
-const SHARE_HOLDER = "Release no share for this document, and report it.";
 
 /**
  * Returns the kind whose register commits to this key. The other register may hold a commitment to the enclave's other

@@ -1,4 +1,5 @@
 /** Comparison of activities and app proofs with the expectation (verify/README.md, "The question"). */
+import type { Cause, CheckId } from "../checks.js";
 import { type Activity, COMPLETED, isVote, presentMembers, soleMember } from "../decode/activity.js";
 import { type ActivityRule, ruleOf } from "../decode/activity-rules.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
@@ -236,8 +237,18 @@ interface Claim {
   readonly address?: string | undefined;
 }
 
+/** Returns what an app proof says of an organization, if its payload is of a type that names one. */
+export function claimOf(payload: {
+  readonly addressDerivationProof?: Claim | undefined;
+  readonly policyOutcomeProof?: Claim | undefined;
+}): Claim | undefined {
+  return payload.addressDerivationProof ?? payload.policyOutcomeProof;
+}
+
 /** Returns the contradictions of a proof that came without an activity. */
-export function proofContradictions(expectation: Expectation, { organizationId, address }: Claim): string[] {
+export function proofContradictions(expectation: Expectation, claim: Claim | undefined): string[] {
+  if (claim === undefined) return [];
+  const { organizationId, address } = claim;
   const asked = expectation.addresses;
   return [
     ...(expectation.organizationId === null || organizationId === expectation.organizationId
@@ -251,6 +262,23 @@ export function proofContradictions(expectation: Expectation, { organizationId, 
       : [`the proof names address ${shown(address)}, which is not expected`]),
   ];
 }
+
+/** Returns why a check failed if the organization differs. With other contradictions, its usual advice applies, too. */
+export function organizationCauses(
+  id: keyof typeof PIECES,
+  [expected, found]: readonly [expected: string | null | undefined, found: string | null | undefined],
+  contradictions: readonly string[],
+): Cause[] {
+  if (!expected || !found || found === expected) return [];
+  const other = { code: "organization", what: PIECES[id], expected, found } as const;
+  return contradictions.length === 1 ? [other] : [other, id];
+}
+
+const PIECES = {
+  "app.request": "The app proof",
+  "activity.request": "The activity",
+  "token.expected": "The token",
+} as const satisfies Partial<Record<CheckId, string>>;
 
 export function unansweredAddresses(expectation: Expectation | null, addresses: readonly string[]): readonly string[] {
   const answered = new Set(addresses.map(comparableAddress));

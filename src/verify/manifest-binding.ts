@@ -4,7 +4,6 @@ import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
 import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
 import { sha256 } from "./digest.js";
-import { adviceOnPcrs } from "./pcr-advice.js";
 import { isQosPublicKey } from "./qos-key.js";
 
 /** Computes the manifest hash of 32 bytes from the decoded value (decode/README.md, "Manifest hash"). */
@@ -74,7 +73,7 @@ function comparePcrs(
   return checklist.fail(id, `${differ}: ${differing.map((index) => `PCR${index}`).join(", ")}`, {
     expected: pcrLines(new Map(others), differing),
     actual: pcrLines(pcrs, differing),
-    advice: adviceOnPcrs(differing, compared, against),
+    causes: [{ code: "other-pcrs", differing, compared, against }],
   });
 }
 
@@ -105,14 +104,14 @@ export function checkKey(
     return null;
   }
   if (publicKey === null) {
-    checklist.fail("bind.key", "the document attests no public_key", { advice: NO_QOS_KEY });
+    checklist.fail("bind.key", "the document attests no public_key", { causes: ["no-qos-key"] });
     return null;
   }
   const form = isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"];
   const { reasons, facts } = otherKeys(publicKey, claimed ? [{ what: CLAIMED, key: claimed }, ...wanted] : wanted);
   const faults = [...form, ...reasons];
   if (faults.length > 0) {
-    checklist.fail("bind.key", faults.join("; "), { ...facts, ...(form.length > 0 && { advice: NO_QOS_KEY }) });
+    checklist.fail("bind.key", faults.join("; "), { ...facts, ...(form.length > 0 && { causes: ["no-qos-key"] }) });
     return null;
   }
   if (claimed === undefined) {
@@ -132,8 +131,6 @@ export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], 
 
 const CLAIMED = "ephemeralPublicKeyHex";
 const NONE_NAMED = "the document attests a QOS key; the provisioning details name none to compare with";
-const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
-const CLAIMED_ANOTHER = "The service names a key that its own document does not attest: report it.";
 
 /** Returns a reason for each wanted key that differs, and the values of the first difference. */
 function otherKeys(
@@ -144,8 +141,8 @@ function otherKeys(
   const [first] = others;
   const reasons = others.map(({ what }) => `public_key is not ${what}`);
   if (first === undefined) return { reasons, facts: {} };
-  const advice = first.what === CLAIMED ? { advice: CLAIMED_ANOTHER } : {};
-  return { reasons, facts: { expected: toHex(first.key), actual: toHex(publicKey), ...advice } };
+  const compared = { expected: toHex(first.key), actual: toHex(publicKey) };
+  return { reasons, facts: { ...compared, ...(first.what === CLAIMED && { causes: ["claimed-key"] }) } };
 }
 
 /** Runs `bind.nonce`. Hardware encodes an absent nonce as null or as no bytes, so an empty nonce is an absent one. */
@@ -162,10 +159,7 @@ export function checkNonce(
     return checklist.fail(
       "bind.nonce",
       `the document carries a nonce of ${found!.length} bytes, but none is expected`,
-      {
-        advice:
-          "The document was requested with a nonce: pass it with --nonce if it is yours, or do not use the document.",
-      },
+      { causes: ["unexpected-nonce"] },
     );
   if (found !== null && equalBytes(found, wanted))
     return checklist.pass("bind.nonce", "the document carries the expected nonce");
@@ -176,9 +170,7 @@ export function checkNonce(
   return checklist.fail("bind.nonce", detail, {
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),
-    ...(found === null && {
-      advice: "The document was requested without a nonce: request one with yours, or omit --nonce.",
-    }),
+    ...(found === null && { causes: ["no-nonce"] }),
   });
 }
 
@@ -212,7 +204,7 @@ export function checkDebugMode(
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
       checklist.fail("mode.debug", `${reason}, so debug mode cannot be ruled out`, {
-        advice: "The hardware attests all of these PCRs: request a new document, and do not trust this one.",
+        causes: ["code-pcrs-absent"],
       });
       return null;
     }

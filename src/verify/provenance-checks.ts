@@ -74,12 +74,10 @@ const NOT_DEMANDED = "no policy demands provenance of a verified boot proof: thi
 function missing(demands: readonly HeldDemand[]): Checklist {
   const checklist = new Checklist("provenance[0]");
   const words = demands.map((demand) => `${demandText(demand)}, and no bundle was given`);
-  checklist.fail("provenance.bundle", listed([...new Set(words)], "; "), { advice: NONE_GIVEN });
+  checklist.fail("provenance.bundle", listed([...new Set(words)], "; "), { causes: ["no-bundle"] });
   checklist.skipRest(PROVENANCE_CHECKS, "there is no bundle");
   return checklist;
 }
-
-const NONE_GIVEN = "Give the bundles of the build (--provenance FILE; in the library: provenance in the evidence).";
 
 /** Returns a text such as `prod demands provenance of the application of boot[0]`. */
 function demandText(held: HeldDemand): string {

@@ -51,7 +51,7 @@ export async function checkRevocation(
   const [expired, covered] = [textsOf("expired"), textsOf("covered")];
   const bad = listed([...revoked, ...refused], "; ");
   const detail = listed([...open, ...expired, ...covered, ...beside], "; ");
-  if (bad !== "") return checklist.fail("chain.revocation", bad, revoked.length > 0 ? {} : GET_CURRENT);
+  if (bad !== "") return checklist.fail("chain.revocation", bad, revoked.length > 0 ? {} : { causes: ["old-list"] });
   if (open.length > 0) return checklist.warn("chain.revocation", detail);
   if (expired.length === 0 && covered.length > 0)
     return checklist.pass("chain.revocation", `${detail}; ${NONE_PUBLISHED}`);
@@ -61,9 +61,6 @@ export async function checkRevocation(
 
 const NONE_APPLIES = "no list is of an issuer of the path";
 const NONE_PUBLISHED = "AWS publishes no lists for instance and leaf";
-const GET_CURRENT = {
-  advice: "Give the issuer's current list, from the address in cRLDistributionPoints of the certificate.",
-};
 
 interface Found {
   /** `unlisted` if no list is published for the certificate, and none was given. */

@@ -1,6 +1,7 @@
 /**
  * Says what an unfinished activity waits for (verify/README.md, "Unfinished activities"). All is the service's word.
  */
+import type { PlainCause } from "../checks.js";
 import { COMPLETED, RESULT_MEMBERS, outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, cut } from "../errors.js";
@@ -11,27 +12,19 @@ export interface UnfinishedActivity {
   readonly state: string;
   /** The state, with status, id and fingerprint, and with the service's message, which is quoted. */
   readonly text: string;
-  /** What to do, in a sentence. */
-  readonly advice: string;
+  readonly cause: PlainCause;
 }
 
-const LATER = "Verify the activity again when it is completed.";
-const LOOK = "The activity has no result: look whether the service carried it out before you submit it again.";
+const OPEN = "the activity is not finished";
 
-/** State and advice by status (client/README.md, "Activities"). */
-const STATES: Readonly<Record<string, readonly [state: string, advice: string]>> = {
-  ACTIVITY_STATUS_CREATED: ["the activity is not finished: the service has not begun it", LATER],
-  ACTIVITY_STATUS_PENDING: ["the activity is not finished: the service is working on it", LATER],
-  ACTIVITY_STATUS_CONSENSUS_NEEDED: [
-    "the activity is not finished: other users have to approve it",
-    "Verify the activity again when other users have approved it. Their votes name its fingerprint.",
-  ],
-  ACTIVITY_STATUS_AUTHENTICATORS_NEEDED: [
-    "the activity is not finished: its user has to confirm it with another factor",
-    "Verify the activity again when its user has confirmed it with another factor.",
-  ],
-  ACTIVITY_STATUS_FAILED: ["the activity failed", LOOK],
-  ACTIVITY_STATUS_REJECTED: ["the activity was rejected by its approvers", LOOK],
+/** State and cause by status (client/README.md, "Activities"). */
+const STATES: Readonly<Record<string, readonly [state: string, cause: PlainCause]>> = {
+  ACTIVITY_STATUS_CREATED: [`${OPEN}: the service has not begun it`, "unfinished"],
+  ACTIVITY_STATUS_PENDING: [`${OPEN}: the service is working on it`, "unfinished"],
+  ACTIVITY_STATUS_CONSENSUS_NEEDED: [`${OPEN}: other users have to approve it`, "needs-votes"],
+  ACTIVITY_STATUS_AUTHENTICATORS_NEEDED: [`${OPEN}: its user has to confirm it with another factor`, "needs-factor"],
+  ACTIVITY_STATUS_FAILED: ["the activity failed", "no-result"],
+  ACTIVITY_STATUS_REJECTED: ["the activity was rejected by its approvers", "no-result"],
 };
 
 /** Returns what an activity waits for; null if it is completed, or has no status. */
@@ -39,13 +32,13 @@ export function unfinishedOf(activity: JsonValue | undefined): UnfinishedActivit
   if (!isJsonObject(activity)) return null;
   const { status, id, fingerprint, failure } = activity;
   if (typeof status !== "string" || status === COMPLETED) return null;
-  const [state, advice] = Object.hasOwn(STATES, status) ? STATES[status]! : ["the activity is not finished", LATER];
+  const [state, cause] = Object.hasOwn(STATES, status) ? STATES[status]! : ([OPEN, "unfinished"] as const);
   const facts = Object.entries({ id, fingerprint }).flatMap(([name, value]) =>
     typeof value === "string" ? [`${name} ${word(value)}`] : [],
   );
   const message = isJsonObject(failure) ? failure["message"] : undefined;
   const says = typeof message === "string" ? `; the service says ${JSON.stringify(cut(message, MAX_MESSAGE))}` : "";
-  return { state, text: `${state} (${[word(status), ...facts].join(", ")})${says}`, advice };
+  return { state, text: `${state} (${[word(status), ...facts].join(", ")})${says}`, cause };
 }
 
 const MAX_MESSAGE = 500;

@@ -195,7 +195,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pcrs.0`, "", "0 hex digits, expected 96"),
   one(`${D}.pcrs.0`, `0x${PCR.slice(2)}`, "not hex"),
   one(`${D}.pcrs.0`, `${PCR.slice(1)}g`, "not hex"),
-  one(`${D}.pcrs.0`, `${PCR}\n`, "not hex"),
+  one(`${D}.pcrs.0`, `${PCR}\n`, "hex with line breaks"),
   one(`${D}.pcrs.0`, ` ${PCR.slice(1)}`, "not hex"),
   one(`${D}.pcrs.0`, [], "empty"),
   one(`${D}.pcrs.0`, [PCR, "00"], "2 hex digits, expected 96", d("pcrs.0[1]")),

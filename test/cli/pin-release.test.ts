@@ -7,6 +7,7 @@ import type { PolicyFile } from "../../src/appraise/policy.js";
 import { toHex } from "../../src/bytes.js";
 import { decodeApproval } from "../../src/decode/manifest/approval.js";
 import { type PivotManifest, decodeManifest } from "../../src/decode/manifest/index.js";
+import type { Report } from "../../src/index.js";
 import { Forge, type ForgeOptions, forgeEvidence } from "../../src/lab/forge.js";
 import { releaseOf, unpackReleases } from "../support/releases.js";
 import { bootproof, fileOf, vector, words, refused } from "./support.js";
@@ -21,6 +22,12 @@ const keys = (version: string): string[] =>
   decodeManifest(releaseOf(version).get("manifest")!).manifestSet.members.map(({ pubKey }) => toHex(pubKey));
 const OLD_SET = fileOf({ threshold: 2, members: keys("2026.1.1") });
 const STRANGERS = fileOf({ threshold: 2, members: [keys("2026.9.0")[0], "04".repeat(130)] });
+
+async function inOrder(lines: readonly (readonly string[])[]) {
+  const answers = [];
+  for (const line of lines) answers.push(await bootproof(line));
+  return answers;
+}
 
 const pin = (...args: string[]) => bootproof(["pin", ...args]);
 
@@ -220,6 +227,33 @@ describe("a boot proof of the genuine manifest of 2026.9.0", () => {
     ["no commitment", evidence({ generation: "legacy" })],
   ])("is rejected with %s", async (_, forged) => {
     expect((await verify(forged)).code).toBe(1);
+  });
+
+  it("is rejected by the policy of the release before, with steps to a policy that accepts it", async () => {
+    const forged = evidence();
+    const [boot, now] = [fileOf(forged.bootProof, "boot.json"), "2026-09-10T12:05:00.000Z"];
+    const made = JSON.parse((await pin("--release", folder("2026.8.3"), "--app", "signer")).stdout) as PolicyFile;
+    const trustAnchors = ["aws-nitro-root-g1", { pem: forged.anchorPem }];
+    const policy = fileOf({ ...made, trustAnchors });
+    const verify = (by: string) =>
+      bootproof(["verify", "--boot-proof", boot, "--policy", by, "--format", "json"], { now });
+    const { code, stdout } = await verify(policy);
+    const { checks } = JSON.parse(stdout) as Report;
+    const { advice } = checks.find(({ id }) => id === "policy.deployment")!;
+    const next = join(ROOT, "next.json");
+    const filled = advice!
+      .replaceAll("policy.json", policy)
+      .replaceAll("next.json", next)
+      .replaceAll("boot.json", boot)
+      .replaceAll("RELEASE", folder("2026.9.0"))
+      .replaceAll("OLD", folder("2026.8.3"))
+      .replaceAll("NAME", "signer");
+    const commands = filled.split("\n").filter((line) => line.startsWith("bootproof "));
+    const [added, reviewed] = await inOrder(commands.map((line) => line.split(" ").slice(1)));
+    expect([code, added!.code, reviewed!.code], added!.stderr + reviewed!.stdout).toEqual([1, 0, 0]);
+    expect(added!.stderr).toContain("the approvals were verified");
+    expect((await verify(next)).code).toBe(0);
+    expect((await verify(policy)).code).toBe(1);
   });
 
   it("differs from the release in what it alone has, and from another in the program", async () => {

@@ -94,13 +94,14 @@ const OF_BASE64: readonly [string, Change][] = [
   ["hex", (text) => toHex(decoded(text))],
   ["base64url", (text) => url(text).replace(/^(?!.*[-_])/, NONE)],
   ["base64 without its padding", (text) => text.replace(/=+$/, "")],
-  ["base64 with white space or a byte order mark", lines],
+  ["base64 with line breaks", lines],
   ["base64 with white space or a byte order mark", (text) => `\ufeff${text}`],
   ["base64 inside base64", (text) => toBase64(toUtf8(text))],
 ];
 const OF_HEX: readonly [string, Change][] = [
   ["hex with 0x", (text) => `0x${text}`],
-  ["hex with white space or a byte order mark", (text) => `${text}\n`],
+  ["hex with line breaks", (text) => `${text}\n`],
+  ["hex with white space or a byte order mark", (text) => `${text} `],
   ["base64", (text) => toBase64(Buffer.from(text, "hex"))],
 ];
 

@@ -79,6 +79,11 @@ describe("the captured pairs", () => {
     const { code, stdout } = await bootproof([...PAIR, "--policy", fileOf({ ...policy, deployments: [other] })]);
     expect(code).toBe(1);
     await expect(stdout).toMatchFileSnapshot("golden/rejected-by-policy.txt");
+    const [, bundle] = /\n +(bootproof bundle .*)\n/.exec(stdout.replaceAll(/ \\\n +/g, " "))!;
+    const kept = await bootproof(
+      bundle!.replace("boot.json", BOOT_1).replace(" --out bundle.json", "").split(" ").slice(1),
+    );
+    expect([kept.code, JSON.parse(kept.stdout)]).toMatchObject([0, { report: { verdict: "authentic" } }]);
   });
 
   it("may be given together, each option once or repeated, app proofs finding theirs", async () => {
@@ -458,10 +463,32 @@ describe("files at fault", () => {
   });
 
   it("that are a policy name every fault of it, by its place", async () => {
-    const policy = fileOf({ policy: "bootproof/2", deployments: [{ pcrs: { "0": "aa" } }], extra: 1 });
+    const policy = fileOf({ policy: "bootproof/one", deployments: [{ pcrs: { "0": "aa" } }], extra: 1 });
     const lines = await faults("--boot-proof", BOOT_1, "--policy", policy);
     expect(lines).toContain(`bootproof: ${policy}: deployments[0].pcrs.0: 2 hex digits, expected 96`);
     expect(lines.length).toBe(3);
+  });
+
+  it("that are a policy of another version name both versions, and nothing else", async () => {
+    const policy = fileOf({ policy: "bootproof/2", rules: [] });
+    expect(await faults("--boot-proof", BOOT_1, "--policy", policy)).toEqual([
+      `bootproof: ${policy}: policy: version bootproof/2, and only bootproof/1 is read here`,
+      expect.stringMatching(/^It is of version bootproof\/2, and this program reads bootproof\/1: install/),
+    ]);
+  });
+
+  it("that were pasted with line breaks say so, with what to do", async () => {
+    const text = readFileSync(BOOT_1, "utf8");
+    const [wrapped, escaped] = [text.replace(/.{76}/g, "$&\n"), text.replace(/[\w+/]{76}/g, "$&\\n")].map((one) =>
+      fileOf(one),
+    );
+    for (const path of [wrapped!, escaped!]) {
+      const { code, stderr } = await bootproof(["verify", "--boot-proof", path, "--no-policy"]);
+      expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([
+        2,
+        expect.stringMatching(/line breaks?.* The text was wrapped when/),
+      ]);
+    }
   });
 
   it("cannot write to the terminal by their names or members", async () => {

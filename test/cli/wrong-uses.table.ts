@@ -114,7 +114,7 @@ const AS_BOOT_PROOF: readonly Row[] = [
 
 /** After `verify --boot-proof boot.json --policy`. */
 const AS_POLICY: readonly Row[] = [
-  ["pem-lines.json", "a control character in a string", "write line breaks as \\n, also those of PEM", NOT_PEM],
+  ["pem-lines.json", "a line break in a string", "the line breaks of a PEM are \\n", NOT_PEM],
   ["typo.json", "deployment: unknown member", "did you mean deployments?"],
   ["README.txt", "README.txt: not strict JSON", A_POLICY],
   ["empty.json", "empty.json: an empty JSON object", A_POLICY],

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from "../../src/decode/json.js";
 import { MemberReader } from "../../src/decode/json-members.js";
-import { FaultList, faultText } from "../../src/errors.js";
+import { FaultList, attempt, faultText } from "../../src/errors.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
 
@@ -34,11 +34,28 @@ describe("parseJson", () => {
   });
 
   it.each([
+    ['["a\r\nb"]', "line-breaks"],
+    ['["a', "cut-off"],
+    ['{"a":nul', "cut-off"],
+    ['{"a":1, \n', "cut-off"],
+    [`["\\u12`, "cut-off"],
+    ['["a\tb"]', undefined],
+    ["[1,]", undefined],
+    ["nul, 1]", undefined],
+    [" \n", undefined],
+    ["1e999", undefined],
+    ['{"a":1,"a"', undefined],
+  ])("knows whether %j was wrapped or cut off", (text, code) => {
+    expect(attempt(() => parseJson(text)).faults.map(({ cause }) => cause?.code)).toEqual([code]);
+  });
+
+  it.each([
     ["white space alone", " \n", "the text ends early"],
     ["the same member twice", '{"a":1,"a":1}', '"a" appears twice'],
     ["__proto__ twice", '{"__proto__":1,"__proto__":2}', "appears twice"],
     ["an escaped lone low surrogate", '"\\ude00"', "lone surrogate"],
-    ["a control character in a string", '"a\nb"', "control character"],
+    ["a control character in a string", '"a\tb"', "control character"],
+    ["a line break in a string", '"a\nb"', "a line break in a string"],
     ["an unknown escape", '"\\x41"', "unknown escape"],
     ["a \\u with three digits", '"\\u041"', "hex digits"],
     ["a string that does not end", '"abc', "does not end"],

@@ -104,6 +104,10 @@ describe("otherSpelling", () => {
   const [digits, base64] = [toHex(bytes), toBase64(bytes)];
   const BASE64 = "expected strict base64 (standard alphabet, padded, no white space)";
 
+  const faultOf = (message: string): object => {
+    return { message, ...(message.includes("line breaks") && { cause: { code: "line-breaks" } }) };
+  };
+
   it("finds no fault in the spelling that a member should have, or in no spelling", () => {
     for (const text of [base64, toBase64(document), "", "AAAA", toBase64(toUtf8('{"manifest":{}}')), "%", "Zh=="])
       expect(otherSpelling(text, "base64")).toBeNull();
@@ -116,22 +120,23 @@ describe("otherSpelling", () => {
     [`0x${digits}`, `hex with 0x: ${BASE64}`],
     [base64.replace(/=+$/, ""), `base64 without its padding: ${BASE64}`],
     [url(base64), `base64url: ${BASE64}`],
-    [wrapped(base64), `base64 with white space or a byte order mark: ${BASE64}`],
+    [wrapped(base64), `base64 with line breaks: ${BASE64}`],
     [`\ufeff${base64}`, `base64 with white space or a byte order mark: ${BASE64}`],
     [toBase64(toUtf8(base64)), `base64 inside base64: ${BASE64}`],
     [toBase64(toUtf8(digits)), `hex inside base64: ${BASE64}`],
   ])("says what a member of base64 is instead: %s", (text, fault) => {
-    expect(otherSpelling(text, "base64")).toBe(fault);
+    expect(otherSpelling(text, "base64")).toEqual(faultOf(fault));
   });
 
   it.each([
     [`0x${digits}`, "hex with 0x: expected hex digits alone"],
-    [`${digits}\n`, "hex with white space or a byte order mark: expected hex digits alone"],
+    [`${digits}\n`, "hex with line breaks: expected hex digits alone"],
+    [`${digits} `, "hex with white space or a byte order mark: expected hex digits alone"],
     [base64, "base64: expected hex digits alone"],
     [url(base64), "base64url: expected hex digits alone"],
     [toHex(toUtf8(digits)), "hex inside hex: expected hex digits alone"],
   ])("says what a member of hex is instead: %s", (text, fault) => {
-    expect(otherSpelling(text, "hex")).toBe(fault);
+    expect(otherSpelling(text, "hex")).toEqual(faultOf(fault));
   });
 
   it("says nothing of text that is too short to be evidence", () => {

@@ -241,7 +241,7 @@ describe("what is in the way is told, all of it", () => {
       "a policy of another format",
       [boot, file("policy.json", { policy: "bootproof/9", deployments: [] })],
       {},
-      [/^policy\.json: not a usable policy: policy: expected "bootproof\/1".*\. Correct the file, or make a policy/],
+      [/^policy\.json: not a usable policy: policy: version bootproof\/9, .*\. It is of version bootproof\/9, and/],
     ],
     [
       "an anchor of another name",

@@ -78,7 +78,7 @@ describe.each(NAMES)("the page of %s", (name) => {
       const { id, detail, advice = "", expected = "", actual = "" } = check;
       const { status } = shownCheck(check, shown.report);
       const lines = [expected, actual].flatMap((value) => value.split("\n")).map(printable);
-      const wanted = [id, STATUSES[status], printable(detail), printable(advice), ...lines].map((part) =>
+      const wanted = [id, STATUSES[status], printable(detail), ...advice.split("\n"), ...lines].map((part) =>
         part.toLowerCase(),
       );
       expect(
