@@ -1,11 +1,10 @@
 /** The checks of a report as rows: every check of a single piece, or a row for each of several pieces. */
 import { lastOf } from "../bytes.js";
 import type { Check, CheckStatus, CheckSubject } from "../checks.js";
-import { shownName } from "../errors.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
 import { type ShownCheck, checkGroup, known, labelOf } from "../report/labels.js";
-import { printable, printableStart } from "../report/printable.js";
+import { printable, printableLines, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { capitalized, grouped, subjectRanges } from "../report/statements.js";
 import { type Row, type Section, type Tone, labelled, rows, section } from "./doc.js";
@@ -57,7 +56,7 @@ export function rowOfCheck(check: ShownCheck, look: Look, { prefix = "", shown =
 export function adviceRows({ advice }: ShownCheck, shown = new Set<string>()): Row[] {
   if (advice === undefined || shown.has(advice)) return [];
   shown.add(advice);
-  const lines = labelled("to do", shownName(advice, MAX_DETAIL).split("\n"));
+  const lines = labelled("to do", printableLines(advice, MAX_DETAIL));
   return lines.map((row) => (isCommand(row.text!) ? { ...row, isCommand: true } : row));
 }
 
