@@ -60,14 +60,7 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     const result: MeasureResult = {
       image: measured === undefined ? null : { file: nameOf(image!), measured },
       binary: pivotHash === undefined ? null : { file: nameOf(flags.binary!), pivotHash },
-      given: {
-        roleArn: flags.roleArn ?? null,
-        instanceId: flags.instanceId ?? null,
-        policy: flags.policy === undefined ? null : nameOf(flags.policy),
-      },
-      pcrs,
-      comparison,
-      now: io.now(),
+      ...{ given: givenIn(flags), pcrs, comparison, now: io.now() },
     };
     io.stdout.write(
       format === "json" ? jsonDocument(measuredJson(result)) : writeText(measuredDoc(result), textOptions(io)),
@@ -75,6 +68,10 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     return comparison?.fits === false ? EXIT.different : EXIT.good;
   },
 );
+
+function givenIn({ roleArn = null, instanceId = null, policy }: Flags<"measure">): MeasureResult["given"] {
+  return { roleArn, instanceId, policy: policy === undefined ? null : nameOf(policy) };
+}
 
 async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {
   if (roleArn === undefined && instanceId === undefined) return {};

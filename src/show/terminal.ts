@@ -127,58 +127,56 @@ const MAX_ID = 40;
 /** Width from which ids have a column. On a narrower page, texts would have too little room beside them. */
 const WIDE_ENOUGH = 80;
 
+/** Widths of the columns of rows that stand together; 0 for none. */
+interface Columns {
+  readonly label: number;
+  readonly id: number;
+}
+
 function rowsLines(list: readonly Row[], indent: string, page: Page): string[] {
-  const widest = (texts: readonly (string | undefined)[], most: number): number =>
+  const widest = (texts: readonly string[], most: number): number =>
     texts.reduce((found, text) => {
-      const width = displayWidth(printable(text ?? ""));
+      const width = displayWidth(printable(text));
       return width > most ? found : Math.max(found, width);
     }, 0);
-  const columns = {
-    label: widest(
-      list.map(({ label, text, id }) => (text === undefined && id === undefined ? "" : label)),
-      MAX_LABEL,
-    ),
-    id:
-      page.width < WIDE_ENOUGH
-        ? 0
-        : widest(
-            list.map(({ id }) => id),
-            MAX_ID,
-          ),
-  };
+  const beside = list.filter(({ text, id }) => text !== undefined || id !== undefined);
+  const labels = beside.map(({ label = "" }) => label);
+  const ids = page.width < WIDE_ENOUGH ? [] : list.map(({ id = "" }) => id);
+  const columns = { label: widest(labels, MAX_LABEL), id: widest(ids, MAX_ID) };
   return list.flatMap((row) => [
     ...rowLines(row, indent, columns, page),
     ...rowsLines(row.below ?? [], indent + INDENT, page),
   ]);
 }
 
-function rowLines(
+function rowLines(row: Row, indent: string, columns: Columns, page: Page): string[] {
+  const { tone, marks, lines = Infinity } = row;
+  const { label, first, text } = rowParts(row, indent, columns);
+  if (row.text === undefined) return wrapped(page, indent, text).map((line) => page.paint(line, tone));
+  const found = cutTo(lines, (row.isCommand ? pasted : fitted)(page, indent, first, text), page);
+  const marked = found.map((line) => line.replace(MARKED, (bytes) => page.paint(bytes, marks)));
+  if (label === "") return marked.map((line) => page.paint(line, tone));
+  const start = indent + label;
+  if (!marked[0]!.startsWith(start)) return marked;
+  return [indent + page.paint(label, tone) + marked[0]!.slice(start.length), ...marked.slice(1)];
+}
+
+/** Returns the label, what stands before the text, and the text. An id without a column is part of the text. */
+function rowParts(
   row: Row,
   indent: string,
-  columns: { readonly label: number; readonly id: number },
-  page: Page,
-): string[] {
-  const { id, tone, marks, lines } = row;
-  const label = printable(row.label ?? "");
+  columns: Columns,
+): { readonly label: string; readonly first: string; readonly text: string } {
+  const [label, id, text] = [row.label, row.id, row.text].map((part) => printable(part ?? "")) as [
+    string,
+    string,
+    string,
+  ];
   const beside = columns.label === 0 ? label : `${padded(label, columns.label)}  `;
-  const name =
-    id === undefined ? "" : columns.id === 0 ? `${printable(id)}: ` : `${padded(printable(id), columns.id)}  `;
-  if (row.text === undefined)
-    return wrapped(page, indent, (beside + name).trimEnd()).map((line) => page.paint(line, tone));
-  const text = printable(row.text);
-  const shown =
-    columns.id === 0 && name !== ""
-      ? { first: indent + beside, text: name + text }
-      : { first: indent + beside + name, text };
-  const found = cutTo(
-    lines ?? Infinity,
-    (row.isCommand ? pasted : fitted)(page, indent, shown.first, shown.text),
-    page,
-  );
-  const [first, ...others] = found.map((line) => line.replace(MARKED, (bytes) => page.paint(bytes, marks)));
-  if (label === "") return [first!, ...others].map((line) => page.paint(line, tone));
-  const start = indent + label;
-  return first!.startsWith(start) ? [indent + page.paint(label, tone) + first!.slice(start.length), ...others] : found;
+  if (row.text === undefined) return { label, first: "", text: `${beside}${id}`.trimEnd() };
+  if (id === "") return { label, first: indent + beside, text };
+  if (columns.id === 0) return { label, first: indent + beside, text: `${id}: ${text}` };
+  return { label, first: `${indent}${beside}${padded(id, columns.id)}  `, text };
 }
 
 const MARKED = /\[(?:[0-9a-f]{2})+\]/g;

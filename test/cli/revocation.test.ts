@@ -7,7 +7,7 @@ import { CHAIN } from "../../src/lab/pki.js";
 import { AT, NOW, certificate, forge, lab } from "../attacks/support.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type ListSpec, distributionPoints, revocationList } from "../support/revocation.js";
-import { type Answer, bootproof, fileOf, refusal, refused } from "./support.js";
+import { type Answer, bootproof, fileOf, refusal } from "./support.js";
 
 const { bootProof, anchorPem } = forge();
 const boot = fileOf(bootProof, "boot.json");
