@@ -1,0 +1,44 @@
+/** What a person reads of each command, by state, at 80 columns: a folder to review as a whole. */
+import { expect, it } from "vitest";
+import { bootproof, fileOf } from "./support.js";
+
+const PROOFS = "test-vectors/boot-proofs";
+const [BOOT, APP, OTHER] = ["bootproof-1.json", "appproof-1.json", "bootproof-2.json"].map(
+  (name) => `${PROOFS}/${name}`,
+);
+const PAIR = ["verify", "--boot-proof", BOOT!, "--app-proof", APP!];
+const PINNED = (await bootproof(["pin", "--boot-proof", BOOT!])).stdout;
+const policy = JSON.parse(PINNED) as { readonly deployments: readonly object[] };
+const NEXT = JSON.stringify({
+  ...policy,
+  maxAge: "30d",
+  deployments: [{ ...policy.deployments[0], minNonce: 20260000 }],
+});
+const MISSPELT = JSON.stringify({ policy: "bootproof/1", naem: "x", deployments: [{ pcr: {} }] });
+
+/** A file, the exit code, the command, and what it reads from stdin. */
+const STATES: readonly (readonly [file: string, code: number, argv: readonly string[], stdin?: string])[] = [
+  ["verified-summary.txt", 0, [...PAIR, "--policy", "-", "--summary"], PINNED],
+  ["rejected-summary.txt", 1, [...PAIR, "--policy", "-", "--summary"], NEXT],
+  ["rejected-retired.txt", 1, [...PAIR, "--policy", "-"], NEXT],
+  ["verified.md", 0, [...PAIR, "--policy", "-", "--format", "markdown"], PINNED],
+  ["rejected.md", 1, [...PAIR, "--policy", "-", "--format", "markdown"], NEXT],
+  ["not-verified.md", 2, ["verify", "--boot-proof", "nowhere.json", "--no-policy", "--format", "markdown"]],
+  ["diff-boot-proofs.txt", 1, ["diff", BOOT!, OTHER!]],
+  ["diff-policies.txt", 1, ["diff", "-", fileOf(PINNED)], NEXT],
+  ["policy-check.txt", 0, ["policy", "check", "-"], PINNED],
+  ["policy-check-malformed.txt", 2, ["policy", "check", "-"], MISSPELT],
+  ["explain.txt", 0, ["explain"]],
+  ["explain-check.txt", 0, ["explain", "bind.key"]],
+  ["explain-term.txt", 0, ["explain", "pivot"]],
+  ["measure-names.txt", 0, ["measure", "--role-arn", "arn:aws:iam::123456789012:role/signer"]],
+];
+
+it.each(STATES)("writes %s", async (file, exitCode, argv, stdin) => {
+  const { code, stdout } = await bootproof([...argv], stdin === undefined ? {} : { stdin });
+  expect(code).toBe(exitCode);
+  // A value to copy is whole, and Markdown has no width.
+  const lines = file.endsWith(".md") ? [] : stdout.split("\n").filter((line) => !/[0-9a-f]{96}/.test(line));
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  await expect(stdout.replaceAll(process.cwd(), "/folder")).toMatchFileSnapshot(`golden/${file}`);
+});
