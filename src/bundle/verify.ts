@@ -67,7 +67,7 @@ export interface BundleVerification extends Verification {
   readonly otherPolicy?: ShownPolicy;
 }
 
-export interface PackedReport {
+interface PackedReport {
   /** The time at which the bundle's maker verified, in RFC 3339. */
   readonly now: string;
   /** The verdict by the bundle's policy and time. */

@@ -68,6 +68,9 @@ summary; a pipe or a file gets the whole text.
   The same, where nothing may weaken the verdict (another root, debug mode, a policy that leaves much open):
     $ bootproof verify --app signer --policy policy.json --format github --fail-on-warning
 
+  A page for those who asked: one file with the evidence, which verifies in their browser:
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format html --title "Payments" --out report.html
+
   For machines: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa`,

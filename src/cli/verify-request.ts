@@ -63,6 +63,7 @@ export function requestOf(
   const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
   if (flags.earAlg !== undefined && flags.earKey === undefined) args.fault("--ear-alg requires --ear-key");
+  if (flags.title !== undefined && format !== "html") args.fault("--title requires --format html");
   if (flags.crl.length > 0 && format === "html")
     args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
   const level = levelOf(args, io);

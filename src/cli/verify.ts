@@ -1,4 +1,5 @@
 /** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
+import { basename } from "node:path";
 import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
 import { REPORT_RENDERERS, type VerifiedSource, briefOf } from "../formats/reports.js";
@@ -101,13 +102,10 @@ async function rendered(
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
   const policyFile = typeof flags.policy === "string" ? shownPolicyPath(flags.policy) : undefined;
-  const options: RenderOptions = {
-    ...page,
-    detail: level === "quiet" ? "normal" : level,
-    earKey,
-    earAlg: flags.earAlg,
-    policyFile,
-  };
+  const { title } = flags;
+  const file = isFileOut(flags.out) ? basename(flags.out) : undefined;
+  const detail = level === "quiet" ? "normal" : level;
+  const options: RenderOptions = { ...page, detail, earKey, earAlg: flags.earAlg, policyFile, title, file };
   await warnBeside(judged, format, earKey !== undefined, io);
   if (format === "github") await summarize(judged, options, io);
   try {

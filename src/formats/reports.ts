@@ -23,6 +23,9 @@ interface ReportOptions extends Omit<TextOptions, "detail">, SummaryOptions {
   readonly detail?: Detail;
   readonly earKey?: SigningJwk | undefined;
   readonly earAlg?: string | undefined;
+  /** What a page is about, and the name of its file. */
+  readonly title?: string | undefined;
+  readonly file?: string | undefined;
 }
 
 type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;
@@ -38,13 +41,20 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
     return ofPage(page, "was judged") + text;
   },
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
-  html: async ({ report, bundle, evidence, options }) => {
+  html: async ({ report, bundle, evidence, options }, { title, file }) => {
     // The page is a separate build with its own classes, so it gets plain data.
     const [{ plainOptions }, { renderPage }] = await Promise.all([
       import("../plain-settings.js"),
       import("../page/page.js"),
     ]);
-    return renderPage({ evidence, options: plainOptions(options), report, bundle });
+    return renderPage({
+      evidence,
+      options: plainOptions(options),
+      report,
+      bundle,
+      title: title ?? null,
+      file: file ?? null,
+    });
   },
   junit: async (judged) => (await import("./junit.js")).renderJunit(judged.report, noticesOf(judged)),
   sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),

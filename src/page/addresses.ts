@@ -1,12 +1,13 @@
 /** The page of a table of addresses, each of which unfolds its chain. It has no script, and carries no evidence. */
 import { printable } from "../report/printable.js";
-import { valueList } from "./checks.js";
+import { linkBox } from "./chain-view.js";
+import { foldable, listOf, titledPart, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, element } from "../show/markup.js";
 import { documentOf } from "./page.js";
 import { titleText } from "./shown.js";
-import { STYLE } from "./style.js";
+import { verdictBand } from "./view.js";
 
 type Fact = string | null;
 type ShownRow = Readonly<Record<"class" | "address" | "organizationId", string>> &
@@ -43,9 +44,9 @@ export async function renderAddresses(page: AddressPage): Promise<string> {
     headerOf(page),
     element("ul", { class: "legend classes", "aria-label": "The classes" }, groups.map(classItem)),
     ...groups.map(groupSection),
-    element("section", { class: "origin" }, element("h2", {}, "How it was made"), valueList(origin)),
+    titledPart("origin", ["How it was made"], valueList(origin)),
   ];
-  return documentOf({ title: titleText(headline), body, carried: null, style: STYLE + ADDRESS_STYLE }, null);
+  return documentOf({ title: titleText(headline), body, carried: null }, null);
 }
 
 function stated(): Markup {
@@ -60,16 +61,11 @@ function stated(): Markup {
 
 function headerOf({ headline, isGood, faults, limits, warnings }: AddressPage): Markup {
   const [, word, rest] = /^([A-Z ]+): (.*)$/s.exec(headline)!;
-  const state = isGood ? "proven" : "failed";
+  const sentences = [rest!, ...faults].map((text) => element("p", { class: "sentence" }, text));
   return element(
     "header",
     { class: `verdict verdict-${isGood ? "verified" : "rejected"}` },
-    element(
-      "div",
-      { class: "verdict-band" },
-      element("h1", {}, icon({ state, warnings: [] }), element("span", {}, word!)),
-      [rest!, ...faults].map((text) => element("p", { class: "sentence" }, text)),
-    ),
+    verdictBand(isGood ? "proven" : "failed", word!, "", sentences),
     element(
       "div",
       { class: "gist" },
@@ -77,11 +73,6 @@ function headerOf({ headline, isGood, faults, limits, warnings }: AddressPage): 
       element("div", {}, element("strong", {}, "Not proven"), listOf(limits)),
     ),
   );
-}
-
-function listOf(texts: readonly string[]): Markup {
-  const items = texts.map((text) => element("li", {}, text));
-  return element("ul", {}, items);
 }
 
 /** A class that is not here is a failure. */
@@ -102,21 +93,19 @@ function classItem({ name, count, meaning, isAccepted }: ShownGroup): Markup {
 
 function groupSection({ name, count, shown, left }: ShownGroup): Markup {
   const rest = left === 0 ? null : element("p", {}, `and ${left} more, which this page leaves out`);
-  const title = element("h2", { id: name }, `${name} (${count})`);
-  return element("section", { class: `group state-${stateOf(name)}` }, title, shown.map(rowDetails), rest);
+  const rows = element("div", { class: `group state-${stateOf(name)}` }, shown.map(rowDetails));
+  return titledPart(name, [`${name} (${count})`], rows, rest);
 }
 
 function rowDetails(row: ShownRow): Markup {
   const when = row.provenAt === null ? "no verified proof" : `proven ${row.provenAt}`;
-  const summary = element(
-    "summary",
-    {},
+  const summary = [
     element("code", {}, printable(row.address)),
     element("span", { class: "place" }, printable(placeOf(row))),
     element("span", { class: "place" }, printable(when)),
-    row.reason === null ? null : element("span", { class: "why" }, printable(row.reason)),
-  );
-  return element("details", { class: "row" }, summary, element("ol", { class: "chain" }, linksOf(row).map(linkItem)));
+    ...(row.reason === null ? [] : [element("span", { class: "why" }, printable(row.reason))]),
+  ];
+  return foldable("row", summary, element("ol", { class: "chain" }, linksOf(row).map(linkItem)));
 }
 
 function placeOf({ walletId, privateKeyId, path }: ShownRow): string {
@@ -172,29 +161,5 @@ function seedLink({ class: name, listed, reason }: ShownRow): AddressLink {
 
 function linkItem({ title, state, says, word = STATE_WORDS[state] }: AddressLink): Markup {
   const facts = says.filter((text) => text !== null).map((text) => element("p", {}, printable(text)));
-  const heading = element("h3", {}, title, " ", element("span", { class: "state" }, word));
-  const text = element("div", { class: "link-text" }, heading, facts);
-  return element("li", { class: `link state-${state}` }, icon({ state, warnings: [] }), text);
+  return linkBox("h3", { title, state, word, warnings: [] }, facts);
 }
-
-const ADDRESS_STYLE = `
-.message { margin-bottom: .75rem; font-size: .9375rem; }
-.verdict h1 { font-size: clamp(2rem, 6vw, 3.25rem); }
-.classes { margin-top: 1.5rem; display: grid; }
-.classes a { color: inherit; font-weight: 700; }
-.group h2 { margin-bottom: .5rem; }
-.row { background: var(--card); border: 1px solid var(--line); border-left: .35rem solid var(--state); }
-.row + .row { border-top: 0; }
-.row > summary { position: relative; display: grid; gap: .1rem 1.25rem; padding: .5rem 1rem .5rem 2rem; }
-.row > summary::before { content: "\\25b8"; position: absolute; left: .75rem; top: .5rem; }
-.row[open] > summary::before { content: "\\25be"; }
-.row .place { color: var(--soft); font-size: .9375rem; }
-.row .why { font-weight: 600; }
-.row > .chain { margin: .25rem 1rem .5rem; }
-.row .link { padding-bottom: .6rem; }
-.row h3 { display: flex; flex-wrap: wrap; gap: .25rem .75rem; }
-@media (min-width: 60rem) {
-  .row > summary { grid-template-columns: minmax(0, 27rem) minmax(0, 1fr) minmax(0, 18rem); }
-  .row .why { grid-column: 1 / -1; }
-}
-@media print { .row { break-inside: avoid-page; } }`;

@@ -1,38 +1,29 @@
 /**
- * The script of a page. It verifies the evidence of the page, or files of the reader. Only this file uses the DOM and a
- * clock. It makes elements from data; the page's policy forbids making them from text (`page.ts`).
+ * The script of a page. It verifies the evidence in the page, and files of the reader. Only this file uses the DOM and
+ * a clock. It makes elements from data; the page's policy forbids making them from text (`page.ts`).
  */
-import { decodeBundle } from "../bundle/file.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
-import { type PackedReport, verifyAsPacked } from "../bundle/verify.js";
-import { MalformedError, faultText } from "../errors.js";
-import type { Report } from "../report/report.js";
-import { printable, printableStart } from "../report/printable.js";
+import { MalformedError, attempt, faultText } from "../errors.js";
+import { numbered } from "../report/facts.js";
+import { printable } from "../report/printable.js";
 import { verdictSentence } from "../show/verdict.js";
+import { listOf } from "./checks.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, unbroken } from "../show/markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
-import { toHex } from "../bytes.js";
+import { commandOn, isPageName } from "./this-page.js";
+import { lastOf, toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";
 import {
-  type FormExpectedValue,
   type FormValues,
   type ListedFile,
   type PageInputFile,
   fileLabel,
   listedFile,
-  policyAdvice,
   requested,
   shortDigest,
 } from "./verifier.js";
-import {
-  NOTHING_VERIFIED,
-  NOT_VERIFIED,
-  type PolicyChoice,
-  VALUE_INPUTS,
-  expectedValueView,
-  valueTitle,
-} from "./verifier-view.js";
+import { NOTHING_VERIFIED, NOT_VERIFIED, type PolicyChoice } from "./verifier-view.js";
 import { judged } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -52,26 +43,10 @@ function show(place: Element, nodes: readonly MarkupNode[]): void {
 
 const find = (id: string): HTMLElement | null => document.getElementById(id);
 const input = (id: string): HTMLInputElement => find(id) as HTMLInputElement;
-const paragraph = (text: string, attributes: Record<string, string> = {}): Markup => element("p", attributes, text);
 
 function reasonOf(error: unknown): string {
   if (error instanceof MalformedError) return printable(faultText(error.faults));
   return printable(error instanceof Error ? error.message : String(error));
-}
-
-/** Runs the work on a click, unless it is already running. Pressing twice verifies once. */
-function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
-  let isBusy = false;
-  button.disabled = false;
-  button.addEventListener("click", () => {
-    if (isBusy) return;
-    isBusy = true;
-    button.setAttribute("aria-busy", "true");
-    void work().finally(() => {
-      isBusy = false;
-      button.removeAttribute("aria-busy");
-    });
-  });
 }
 
 /** Resolves when the browser has drawn the page. */
@@ -79,91 +54,46 @@ function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 }
 
-function startReport(text: string): void {
-  const button = find(IDS.again) as HTMLButtonElement;
-  const place = find(IDS.answer)!;
-  button.parentElement!.hidden = false;
-  onClick(button, async () => {
-    show(place, [paragraph("Verifying …")]);
-    await painted();
-    try {
-      const { report, packed } = (await verifyAsPacked(decodeBundle(text)))!;
-      show(place, answerOf(report, packed.differences));
-      if (packed.differences.length > 0 && find(IDS.other) === null) markAsOther();
-    } catch (error) {
-      show(place, [
-        paragraph("This browser could not verify the evidence:", { class: "message bad" }),
-        paragraph(reasonOf(error)),
-        paragraph("This says nothing about the evidence. To verify it without a browser, use bootproof verify."),
-      ]);
-    }
-  });
-}
-
-function answerOf(report: Report, differences: PackedReport["differences"]): MarkupNode[] {
-  const sentence = printable(verdictSentence(report));
-  if (differences.length === 0)
-    return [paragraph("The same result, verified in this browser.", { class: "message good" }), paragraph(sentence)];
-  const shown = differences.slice(0, MAX_SHOWN).map(({ place, packed, anew }) => {
-    const said = `${shortened(packed)} on this page, ${shortened(anew)} as verified now`;
-    return element("li", {}, `${printable(place)}: ${said}`);
-  });
-  const rest = differences.length - shown.length;
-  return [
-    paragraph(ANOTHER, { class: "message bad" }),
-    paragraph(`Verified in this browser: ${sentence}`),
-    element("ul", {}, ...shown, rest > 0 ? element("li", {}, `and ${rest} more`) : null),
-  ];
-}
-
-const ANOTHER = "ANOTHER RESULT: do not believe what this page says.";
-const MAX_SHOWN = 20;
-const MAX_VALUE = 160;
-
-function shortened(value: string | null): string {
-  return value === null ? "nothing" : printableStart(value, MAX_VALUE);
-}
-
-/** Shows at the top of the page and in its title that the result differs. */
-function markAsOther(): void {
-  document.title = ANOTHER;
-  document.querySelector("main")!.prepend(madeOf(paragraph(ANOTHER, { class: "message bad", id: IDS.other })));
+/** Returns the name of this page's file by its address, if it is the name of a page. */
+function ownName(): string | null {
+  const { value = "" } = attempt(() => decodeURIComponent(lastOf(location.pathname.split("/"))!));
+  return isPageName(value) ? value : null;
 }
 
 class Verifier {
   #files: ListedFile[] = [];
-  #addedValues = 0;
   /** Number of changes to files and form. A result is dropped if the number changed while it was made. */
   #changes = 0;
 
   start(): void {
+    find(IDS.form)!.hidden = false;
+    const name = ownName();
+    const command = find(IDS.command);
+    if (command !== null && name !== null) command.textContent = commandOn(name);
+    // The evidence in the page is the first of the files, and can be removed as each of them.
+    const carried = find(IDS.evidence)?.textContent;
+    if (carried) void this.#add([new File([carried], name ?? "report.html")]);
     const chosen = input(IDS.files);
     chosen.addEventListener("change", () => {
       void this.#add([...(chosen.files ?? [])]).then(() => (chosen.value = ""));
     });
     // Files can be dropped anywhere on the page. Otherwise the browser would open a file that misses the form.
-    document.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      find(IDS.drop)!.classList.add("over");
-    });
-    document.addEventListener("dragleave", () => find(IDS.drop)!.classList.remove("over"));
-    document.addEventListener("drop", (event) => {
-      event.preventDefault();
-      find(IDS.drop)!.classList.remove("over");
-      void this.#add([...(event.dataTransfer?.files ?? [])]);
-    });
-    this.#showClock();
-    input(IDS.now).addEventListener("focus", () => this.#showClock());
+    for (const type of ["dragover", "dragleave", "drop"] as const)
+      document.addEventListener(type, (event) => {
+        event.preventDefault();
+        find(IDS.drop)!.classList.toggle("over", type === "dragover");
+        if (type === "drop") void this.#add([...(event.dataTransfer?.files ?? [])]);
+      });
     // Entries changed, so the result no longer belongs to them.
     document.addEventListener("input", () => this.#forget());
-    find(IDS.addValue)!.addEventListener("click", () => this.#addValue());
-    onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
-  }
-
-  #showClock(): void {
-    const now = new Date().toISOString();
-    const hint = `Such as 2026-03-04T05:06:07Z. If empty: this device’s clock, now ${now}.`;
-    show(find(IDS.nowHint)!, [element("span", {}, hint)]);
+    const button = find(IDS.verify) as HTMLButtonElement;
+    button.disabled = false;
+    button.addEventListener("click", () => {
+      // Pressing twice verifies once.
+      if (button.ariaBusy === "true") return;
+      button.ariaBusy = "true";
+      void this.#verify().finally(() => (button.ariaBusy = null));
+    });
   }
 
   async #add(files: readonly File[]): Promise<void> {
@@ -173,20 +103,23 @@ class Verifier {
     const added = this.#files.slice(before);
     this.#forget();
     this.#complain([]);
-    this.#say([countText(added.length, read.length - added.length), ...added.flatMap(unusedText)].join(" "));
+    const known = read.length - added.length;
+    const unused = added.flatMap(({ name, is, role }) => (role === null ? [`${name}: ${is}`] : []));
+    const counted = `${numbered(added.length, "file")} added.${known === 0 ? "" : ` ${known} already in the list.`}`;
+    this.#say([counted, ...unused].join(" "));
   }
 
-  /** Removes the result, which is that of earlier files and entries. */
+  /** Removes the result of earlier files and entries. The report of the page's maker stays until then. */
   #forget(): void {
     this.#changes++;
-    if (find(IDS.result)!.childElementCount === 0) return;
+    if (find(IDS.about) !== null || find(IDS.result)!.childElementCount === 0) return;
     find(IDS.result)!.replaceChildren();
     this.#sayChanged();
   }
 
   #sayChanged(): void {
     this.#say("Files or form were changed: verify again.");
-    setTitle(NOTHING_VERIFIED);
+    document.title = titleText(NOTHING_VERIFIED);
   }
 
   /** Lists the files, each with the faults that name it. */
@@ -210,33 +143,13 @@ class Verifier {
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }
 
-  #addValue(): void {
-    const made = madeOf(expectedValueView(this.#addedValues++)) as HTMLFieldSetElement;
-    made.querySelector("button")!.addEventListener("click", () => this.#removeValue(made));
-    find(IDS.expectedValues)!.append(made);
-    nameValues();
-    made.querySelector("input")!.focus();
-  }
-
-  #removeValue(removed: HTMLFieldSetElement): void {
-    const title = removed.querySelector("legend")!.textContent;
-    removed.remove();
-    nameValues();
-    this.#forget();
-    this.#say(`${title} removed.`);
-    find(IDS.addValue)!.focus();
-  }
-
   #say(text: string): void {
     find(IDS.said)!.textContent = text;
   }
 
   #complain(faults: readonly string[]): void {
     this.#list(faults);
-    show(
-      find(IDS.faults)!,
-      faults.length === 0 ? [] : [element("ul", {}, ...faults.map((text) => element("li", {}, text)))],
-    );
+    show(find(IDS.faults)!, faults.length === 0 ? [] : [listOf(faults)]);
   }
 
   async #verify(): Promise<void> {
@@ -245,21 +158,20 @@ class Verifier {
     const files = [...this.#files];
     const form = asked();
     result.replaceChildren();
+    find(IDS.about)?.remove();
     this.#complain([]);
     this.#say("Verifying …");
-    setTitle("Verifying …");
+    document.title = titleText("Verifying …");
     await painted();
     try {
       const request = requested(files, form, new Date());
       if (request.faults !== null) return this.#refuse(request.faults);
       const verification = await judged(request);
       const { report } = verification;
-      const advice = policyAdvice(report, files, form.policy);
-      const notes = advice === null ? [] : [{ kind: "note", text: advice } as const];
-      const shown = await shownReport(verification, notes);
+      const shown = await shownReport(verification);
       if (this.#changes !== changes) return this.#sayChanged();
-      show(result, shown);
-      setTitle(titleOf(verification), true);
+      show(result, [...unusedPart(request.unused), ...shown]);
+      document.title = titleOf(verification);
       this.#say(`Verdict: ${verdictSentence(report)}`);
       // Focusing does not scroll: the browser would show the middle of a tall element, but the verdict is at the top.
       result.focus({ preventScroll: true });
@@ -272,25 +184,18 @@ class Verifier {
   #refuse(faults: readonly string[]): void {
     this.#complain(faults);
     this.#say(`${NOT_VERIFIED}.`);
-    setTitle(NOT_VERIFIED);
+    document.title = titleText(NOT_VERIFIED);
   }
 }
 
-function setTitle(text: string, isWhole = false): void {
-  document.title = isWhole ? text : titleText(text);
+/** Shows the files that the result does not rest on, above its verdict. */
+function unusedPart(unused: readonly string[]): Markup[] {
+  if (unused.length === 0) return [];
+  return [element("div", { class: "message warn" }, element("strong", {}, "Not used"), listOf(unused))];
 }
 
 function isSameFile(one: PageInputFile, other: PageInputFile): boolean {
   return one.name === other.name && one.sha256 === other.sha256;
-}
-
-function countText(added: number, known: number): string {
-  const text = `${added === 1 ? "1 file" : `${added} files`} added.`;
-  return known === 0 ? text : `${text} ${known} already in the list.`;
-}
-
-function unusedText({ name, is, role }: ListedFile): string[] {
-  return role === null ? [`${name}: ${is}`] : [];
 }
 
 /** Returns the faults that name this file before their colon, without the names. */
@@ -303,7 +208,7 @@ function reasonsFor(label: string, faults: readonly string[]): string[] {
 
 function listItem(file: ListedFile, label: string, faults: readonly string[]): Markup {
   const { name, is, role, bytes } = file;
-  const size = `${bytes.length} ${bytes.length === 1 ? "byte" : "bytes"}`;
+  const size = numbered(bytes.length, "byte");
   const reasons = reasonsFor(label, faults);
   return element(
     "li",
@@ -318,7 +223,7 @@ function listItem(file: ListedFile, label: string, faults: readonly string[]): M
         : element("span", { class: "about" }, `${size}, SHA-256 `, element("code", {}, shortDigest(file)), "…"),
     ),
     element("button", { type: "button", "aria-label": `Remove ${label}` }, "Remove"),
-    reasons.map((reason) => paragraph(reason, { class: "reason" })),
+    reasons.map((reason) => element("p", { class: "reason" }, reason)),
   );
 }
 
@@ -332,29 +237,6 @@ async function readFile(file: File): Promise<ListedFile> {
   return listedFile({ name, bytes, sha256: toHex(await sha256(bytes)) });
 }
 
-function expectedValues(): HTMLFieldSetElement[] {
-  return [...find(IDS.expectedValues)!.querySelectorAll("fieldset")];
-}
-
-/** Numbers the expected values again, since faults name a value by its position. */
-function nameValues(): void {
-  for (const [position, value] of expectedValues().entries()) {
-    const title = valueTitle(position);
-    value.querySelector("legend")!.textContent = title;
-    value.querySelector("button")!.setAttribute("aria-label", `Remove ${title}`);
-  }
-}
-
-function askedValue(value: HTMLFieldSetElement): FormExpectedValue {
-  const of = (name: string): HTMLInputElement => value.elements.namedItem(name) as HTMLInputElement;
-  return {
-    type: of(VALUE_INPUTS.type).value,
-    pointer: of(VALUE_INPUTS.pointer).value,
-    value: of(VALUE_INPUTS.value).value,
-    isChallenge: of(VALUE_INPUTS.challenge).checked,
-  };
-}
-
 function policyChoice(): PolicyChoice {
   if (input(IDS.policyNone).checked) return "none";
   return input(IDS.policyBundle).checked ? "bundle" : "file";
@@ -365,7 +247,8 @@ function asked(): FormValues {
     policy: policyChoice(),
     organization: input(IDS.organization).value,
     addresses: input(IDS.addresses).value,
-    expectedValues: expectedValues().map(askedValue),
+    payloads: input(IDS.payloads).value,
+    challenges: input(IDS.challenges).value,
     now: input(IDS.now).value,
     nonce: input(IDS.nonce).value,
     ephemeralKey: input(IDS.key).value,
@@ -374,6 +257,4 @@ function asked(): FormValues {
   };
 }
 
-const evidence = find(IDS.evidence);
-if (evidence !== null && find(IDS.again) !== null) startReport(evidence.textContent ?? "");
-if (find(IDS.verify) !== null) new Verifier().start();
+new Verifier().start();

@@ -4,7 +4,7 @@ import { isGoodVerdict } from "../report/accepted.js";
 import { hasBadChecks, isBad, isNote } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
-import { type Fact, linkFacts } from "./facts.js";
+import { linkFacts } from "./facts.js";
 import {
   ABSENT,
   DECIDED_BY,
@@ -27,7 +27,7 @@ export interface Link {
   readonly warnings: readonly string[];
   readonly checks: readonly Check[];
   /** The claims of the report at this link; empty for rejected evidence. */
-  readonly statements: readonly Fact[];
+  readonly statements: ReturnType<typeof linkFacts>;
 }
 
 /** Returns the number of chains: one for each boot proof, and one if the report has no boot proofs. */
@@ -86,7 +86,7 @@ function chainOfTrust(
       warnings,
       ...judged,
       checks,
-      statements: rejected ? [] : linkFacts(id, report, boot),
+      statements: rejected ? {} : linkFacts(id, report, boot),
     });
   }
   return links;

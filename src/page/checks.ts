@@ -26,13 +26,41 @@ export function shownValue(value: string): Markup {
 }
 
 export function valueList(entries: readonly (readonly [name: string, value: MarkupNode])[]): Markup {
-  return element(
-    "dl",
-    { class: "values" },
-    entries.map(([name, value]) => {
-      return element("div", {}, element("dt", {}, printable(name)), element("dd", {}, value));
-    }),
-  );
+  const rows = entries.map(([name, value]) => {
+    return element("div", {}, element("dt", {}, printable(name)), element("dd", {}, value));
+  });
+  return element("dl", { class: "values" }, rows);
+}
+
+/** Shows decoded data: members as a list of values, items as a numbered list. */
+export function tree(value: unknown): Markup {
+  if (value === null || typeof value !== "object") return shownValue(String(value));
+  if (!Array.isArray(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    return valueList(members.map(([name, member]) => [name, tree(member)]));
+  }
+  const items = value.map((item: unknown) => element("li", {}, tree(item)));
+  return element("ol", { class: "items", start: "0" }, items);
+}
+
+/** A part of the page under its own heading. */
+export function titledPart(id: string, title: MarkupNode[], ...content: Parameters<typeof element>[2][]): Markup {
+  return element("section", { class: id, "aria-labelledby": id }, element("h2", { id }, title), ...content);
+}
+
+export function listOf(texts: readonly MarkupNode[]): Markup {
+  const items = texts.map((text) => element("li", {}, text));
+  return element("ul", {}, items);
+}
+
+/** Returns content that the reader unfolds. `name` is its class, with "open" for content that is unfolded. */
+export function foldable(
+  name: string,
+  summary: readonly MarkupNode[],
+  ...content: Parameters<typeof element>[2][]
+): Markup {
+  const attributes = { ...(name !== "" && { class: name }), ...(/\bopen$/.test(name) && { open: "" }) };
+  return element("details", attributes, element("summary", {}, summary), ...content);
 }
 
 /** Shows failed checks, then the number of the others, which the reader can unfold. */
@@ -43,18 +71,19 @@ export function checkDetails(checks: readonly Check[], report: Report): Markup[]
   const rest = bad.length === 0 ? "" : "other ";
   const all = others.length === 1 ? `1 ${rest}check` : `${others.length} ${rest}checks`;
   return [
-    ...(bad.length === 0 ? [] : [checkList(many, bad, report, true)]),
-    ...(others.length === 0 ? [] : [checkList(`${all}: ${countWords(others, report)}`, others, report, false)]),
+    ...(bad.length === 0 ? [] : [foldable("checks bad open", [many], checkList(bad, report))]),
+    ...(others.length === 0
+      ? []
+      : [foldable("checks", [`${all}: ${countWords(others, report)}`], checkList(others, report))]),
   ];
 }
 
-function checkList(title: string, checks: readonly Check[], report: Report, isOpen: boolean): Markup {
+export function checkList(checks: readonly Check[], report: Report): Markup {
   const items = checks.map((check) => checkItem(check, report));
-  const attributes = { class: "checks", ...(isOpen && { open: "" }) };
-  return element("details", attributes, element("summary", {}, title), element("ul", {}, items));
+  return element("ul", {}, items);
 }
 
-export function checkItem(check: Check, report: Report): Markup {
+function checkItem(check: Check, report: Report): Markup {
   const title = checkRow(check.id)?.title;
   const status = known(STATUS_WORDS, shownCheck(check, report).status);
   const about = labelOf(check.about ?? check.subject, report);
@@ -102,7 +131,7 @@ function compared({ status, expected, actual }: Check): readonly MarkupNode[] {
       ["actual", lines(sides.actual.map(marked))],
     ]),
     ...(sides.note === null ? [] : [element("p", { class: "note" }, sides.note)]),
-    ...(isWhole ? [] : [element("details", {}, element("summary", {}, "Both values, whole"), valueList(whole))]),
+    ...(isWhole ? [] : [foldable("", ["Both values, whole"], valueList(whole))]),
   ];
 }
 

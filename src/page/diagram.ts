@@ -34,64 +34,24 @@ const WARNING = element(
   element("path", { class: "sign thin", d: "M0-4V1.500M0 4.500V5" }),
 );
 
-function shape({ state, warnings }: Pick<Link, "state" | "warnings">): Markup[] {
-  return [...SHAPES[state], ...(warnings.length > 0 && state !== "warned" ? [WARNING] : [])];
-}
-
 /** Draws the icon of a link. Screen readers skip it, since the text next to it says the same. */
-export function icon(link: Pick<Link, "state" | "warnings">): Markup {
+export function icon({ state, warnings }: Pick<Link, "state" | "warnings">): Markup {
   const attributes = { class: "icon", viewBox: "-26 -26 52 52", "aria-hidden": "true" };
-  return element("svg", attributes, element("g", { class: `state-${link.state}` }, shape(link)));
+  const shapes = [...SHAPES[state], ...(warnings.length > 0 && state !== "warned" ? [WARNING] : [])];
+  return element("svg", attributes, element("g", { class: `state-${state}` }, shapes));
 }
 
-const STEP = 116;
-
-/** Draws the chain from left to right, for wide pages. `id` makes its element ids unique in the page. */
-export function overview(links: readonly Link[], id: string): Markup {
-  const lines = Math.max(...links.map(({ word }) => wordLines(word).length));
-  const viewBox = `0 0 ${STEP * links.length} ${92 + 16 * lines}`;
-  const said = links.map(({ title, word, warnings }) => {
-    return `${title}: ${word}${warnings.length > 0 ? ", with a warning" : ""}`;
+/** Draws the chain from left to right, for wide pages. Each link leads to its part below. */
+export function overview(links: readonly Link[], boot: string): Markup {
+  const items = links.map((link) => {
+    const name = element("a", { href: `#${boot}-${link.id}` }, link.title);
+    return element(
+      "li",
+      { class: `state-${link.state}` },
+      icon(link),
+      name,
+      element("span", { class: "state" }, link.word),
+    );
   });
-  return element(
-    "svg",
-    { class: "overview", viewBox, role: "img", "aria-labelledby": `${id}-title ${id}-desc` },
-    element("title", { id: `${id}-title` }, "The chain of trust, from its anchor"),
-    element("desc", { id: `${id}-desc` }, `${said.join("; ")}.`),
-    links.slice(1).map((link, index) => connector(link, index)),
-    links.map((link, index) => {
-      const place = { class: `state-${link.state}`, transform: `translate(${STEP * (index + 0.5)} 34)` };
-      return element(
-        "g",
-        place,
-        shape(link),
-        element("text", { class: "name", y: "42", "text-anchor": "middle" }, link.title),
-        wordLines(link.word).map((line, index) => {
-          return element("text", { class: "state", y: String(60 + 16 * index), "text-anchor": "middle" }, line);
-        }),
-      );
-    }),
-  );
-}
-
-/** Returns words in lines that fit under a shape. */
-function wordLines(word: string): string[] {
-  return word.match(/\S.{0,14}(?=\s|$)/g) ?? [word];
-}
-
-/** Draws the line to the next link: solid if that link is proven, dashed otherwise. */
-function connector({ state }: Link, index: number): Markup {
-  const [from, to] = [STEP * (index + 0.5) + 26, STEP * (index + 1.5) - 26];
-  return element("path", { class: `connector to-${state}`, d: `M${from} 34H${to}` });
-}
-
-export function strip(links: readonly Link[]): Markup {
-  const attributes = { class: "strip", viewBox: `0 0 ${52 * links.length} 52`, "aria-hidden": "true" };
-  return element(
-    "svg",
-    attributes,
-    links.map((link, index) => {
-      return element("g", { class: `state-${link.state}`, transform: `translate(${52 * index + 26} 26)` }, shape(link));
-    }),
-  );
+  return element("ol", { class: "overview", "aria-label": "The chain of trust, from its anchor" }, items);
 }

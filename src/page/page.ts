@@ -1,4 +1,4 @@
-/** Renders a page as one file, with the report, the evidence, and the script that verifies. */
+/** Renders a page as one file: the script that verifies, and a report with its evidence, if there is one. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { decodeBundle } from "../bundle/file.js";
 import type { BundleOptions } from "../bundle/options.js";
@@ -9,7 +9,7 @@ import { verifyAsPacked } from "../bundle/verify.js";
 import { copyPlain, otherMembers } from "../decode/input.js";
 import { copyJson, parseJson, printableJson } from "../decode/json.js";
 import { options, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, nullish } from "../decode/shapes.js";
+import { type MembersOf, nullish, text } from "../decode/shapes.js";
 import { MalformedError, attempt } from "../errors.js";
 import {
   type Evidence,
@@ -28,14 +28,11 @@ import { sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml, unbroken } from "../show/markup.js";
-import { PAGE_STYLE } from "./page-style.js";
-import { STYLE } from "./style.js";
-import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
-import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
-import { statedBy, thisPage } from "./this-page.js";
-
-const WHOLE_STYLE = STYLE + PAGE_STYLE;
+import { STYLE } from "./style.js";
+import { aboutPage } from "./this-page.js";
+import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
+import { NOTHING_VERIFIED, pageView } from "./verifier-view.js";
 
 /** A verification to show. The policy of `options` is the one that was used, either the caller's or the bundle's. */
 export interface PageContent {
@@ -44,6 +41,10 @@ export interface PageContent {
   readonly report: Report;
   /** The {@link BundleVerification} of evidence that came in a bundle. Default: null. */
   readonly bundle?: BundleFacts | null;
+  /** What the page is about, in the caller's words. Default: the policy's name and the organization. */
+  readonly title?: string | null;
+  /** The name of the file that the page becomes, for the command that verifies it. Default: `report.html`. */
+  readonly file?: string | null;
 }
 
 const CONTENT: MembersOf<PageContent> = {
@@ -51,6 +52,8 @@ const CONTENT: MembersOf<PageContent> = {
   options: options(PLAIN_OPTIONS),
   report: plain,
   bundle: nullish(plain),
+  title: nullish(text),
+  file: nullish(text),
 };
 
 /**
@@ -70,14 +73,19 @@ export async function renderPage(content: PageContent): Promise<string> {
 
 /** Does what {@link renderPage} does with a given script. The content is copied before the first await. */
 export async function pageWith(script: string | (() => Promise<string>), content: PageContent): Promise<string> {
-  const { options, report, bundle = null, ...own } = typedOptions("content", content, CONTENT);
+  const { options, report, bundle = null, title, file, ...own } = typedOptions("content", content, CONTENT);
   const evidence = ownEvidence(own.evidence);
-  const isBare = isDocument(evidence);
   const verified = { evidence, report, bundle };
-  const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
-  const kind = isBare ? "document" : "report";
-  const body = [statedBy(report, kind), ...(await shownReport(verified, makersNotes(report))), "\n", thisPage(kind)];
-  return documentOf({ title: titleOf(verified), body, carried }, typeof script === "string" ? script : await script());
+  const [kind, carried] = isDocument(evidence)
+    ? (["document", documentText(evidence)] as const)
+    : (["bundle", await bundleText(evidence, options, verified)] as const);
+  const organizationId = options.expected?.organizationId;
+  const about = aboutPage(report, { title, file, organizationId });
+  const body = pageView(kind, about, await shownReport(verified, makersNotes(report)));
+  return documentOf(
+    { title: titleOf(verified, title), body, carried },
+    typeof script === "string" ? script : await script(),
+  );
 }
 
 async function pageScript(): Promise<string> {
@@ -177,14 +185,13 @@ function makersNotes(report: Report): Notice[] {
   return [{ kind: "note", text }];
 }
 
-/** Renders the page that verifies dropped files. */
+/** Renders the page without evidence, which verifies the files that its reader drops on it. */
 export async function renderVerifier(): Promise<string> {
   return verifierWith(await pageScript());
 }
 
 export async function verifierWith(script: string): Promise<string> {
-  const body = [...verifierView(), "\n", thisPage("verifier")];
-  return documentOf({ title: titleText(NOTHING_VERIFIED), body, carried: null }, script);
+  return documentOf({ title: titleText(NOTHING_VERIFIED), body: pageView(null), carried: null }, script);
 }
 
 interface Document {
@@ -197,7 +204,7 @@ interface Document {
 
 /** Returns the whole file. A page whose script is null has none. */
 export async function documentOf(
-  { title, body, carried, style = WHOLE_STYLE }: Document,
+  { title, body, carried, style = STYLE }: Document,
   script: string | null,
 ): Promise<string> {
   const content = script === null ? null : scriptContent(script);

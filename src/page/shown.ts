@@ -24,12 +24,12 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 };
 
 /** Returns the title. It begins with the verdict, because a narrow tab shows only its beginning. */
-export function titleOf(verified: JudgedPage): string {
+export function titleOf(verified: JudgedPage, about?: string | null): string {
   const { report } = verified;
   const warnings = warningsOf(report, noticesOf(verified)).length;
   const verdict = report.verdict === "rejected" || isGood(report) ? TITLES[report.verdict] : "REFUSED";
   const counted = warnings === 0 ? "" : ` with ${numbered(warnings, "warning")}`;
-  return titleText(`${verdict}${counted}: ${subjectOf(report)}`);
+  return titleText(`${verdict}${counted}: ${about ? printable(about) : subjectOf(report)}`);
 }
 
 export function titleText(text: string): string {

@@ -1,62 +1,37 @@
-/** What a page says of itself: whose word it is, what it cannot prove, and how to verify its evidence. */
+/** What a page says of itself: what it is about, who stated it for whom, what it cannot prove, and how to verify it. */
+import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { isByMakersPolicy } from "../report/unproven.js";
 import { TOOL } from "../version.js";
-import { shownValue } from "./checks.js";
+import { titledPart, shownValue } from "./checks.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "../show/markup.js";
 
-type PageKind = "report" | "document" | "verifier";
+/** What a page carries beside the program; null for the page that verifies only files of its reader. */
+export type Carried = "bundle" | "document" | null;
 
-const COMMAND = "bootproof verify report.html --policy yours.json";
-const WORD =
-  "The maker of this file could have made it say anything: the verdict above, and the result of its own check.";
-
-const TEXTS: Readonly<Record<PageKind, Readonly<Record<"carries" | "word", string> & { about: MarkupNode[] }>>> = {
-  report: {
-    carries: "It carries the evidence, the policy and the report as one bundle, and the program.",
-    word: WORD,
-    about: [
-      "bootproof verify reads the evidence from the file, and verifies nothing else that the file shows. Without a " +
-        "policy of your own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is " +
-        "then “authentic” at best.",
-    ],
-  },
-  document: {
-    carries: "It carries the attestation document.",
-    word: WORD,
-    about: ["bootproof verify reads the document from the file, and verifies nothing else."],
-  },
-  verifier: {
-    carries: "It carries the program that verifies. Your files stay in this browser.",
-    word: "The maker of this file could have made it say anything, whatever the evidence. So make your own:",
-    about: [
-      element("code", {}, "bootproof page > verifier.html"),
-      ` (every page that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte).`,
-    ],
-  },
-};
-
-export function thisPage(kind: PageKind): Markup {
-  const { carries, word, about } = TEXTS[kind];
-  return element(
-    "section",
-    { class: "this-page", "aria-labelledby": "this-page" },
-    element("h2", { id: "this-page" }, "This page"),
-    element("p", {}, `${carries} It loads nothing and sends nothing, and works without a network.`),
-    element("p", { class: "message warn" }, element("strong", {}, "A page cannot vouch for itself."), " ", word),
-    element("p", {}, about),
-  );
+interface About {
+  /** The title in the caller's words. Without one, it is the policy's name and the organization. */
+  readonly title?: string | null | undefined;
+  /** The name of the page's file. */
+  readonly file?: string | null | undefined;
+  readonly organizationId?: string | undefined;
 }
 
-/** Says whose word the page is, and how to verify it. The script shows the button: without it there is none. */
-export function statedBy(report: Report, kind: PageKind): Markup {
+/** Says what the page is about, and whose word it is. Nothing of it is from the evidence. */
+export function aboutPage(report: Report, { title, file, organizationId }: About): Markup {
+  const { tool, verifiedAt, policy } = report;
+  const name = policy === null || isByMakersPolicy(report) ? [] : [quoted(policy)];
+  const owner = organizationId === undefined ? [] : [`organization ${printable(organizationId)}`];
+  const byDefault = [...name, ...owner].join(", ") || "An enclave that no policy names";
+  const made = `Stated by whoever made this file, with ${tool.name} ${tool.version}, at ${verifiedAt}`;
+  const stated = [printable(made), ...owner.map((text) => `, for ${text}`), ", under ", ...policyOf(report), "."];
   return element(
     "div",
-    { class: "stated" },
-    element("p", {}, "Stated by whoever made this file, under ", ...policyOf(report), "."),
-    element("p", {}, "Verify it yourself: ", element("code", {}, COMMAND)),
-    ...(kind === "report" ? ownCheck() : []),
+    { class: "maker", id: IDS.about },
+    element("p", { class: "title" }, title ? printable(title) : byDefault),
+    element("p", {}, stated),
+    element("p", {}, "Verify it yourself: ", element("code", { id: IDS.command }, commandOn(file ?? ""))),
   );
 }
 
@@ -65,16 +40,57 @@ function policyOf(report: Report): MarkupNode[] {
   return [isByMakersPolicy(report) ? "the policy that came with the evidence" : "no policy"];
 }
 
-function ownCheck(): Markup[] {
-  const named = { type: "button", id: IDS.again, "aria-describedby": IDS.againHint };
-  return [
+/** Names of which no shell changes a character between double quotes. */
+const PAGE_NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_ .()-]{0,120}\.html?$/u;
+
+export function isPageName(name: string): boolean {
+  return PAGE_NAME.test(name);
+}
+
+/** Returns the command that verifies the page. A name that a shell could misread is not written into it. */
+export function commandOn(file: string): string {
+  const name = isPageName(file) ? file : "report.html";
+  return `bootproof verify ${/[ ()]/.test(name) ? `"${name}"` : name} --policy yours.json`;
+}
+
+const CARRIES: Readonly<Record<NonNullable<Carried>, string>> = {
+  bundle: ", and the evidence, the policy and the report as one bundle",
+  document: ", and the attestation document",
+};
+const READS =
+  "bootproof verify reads the evidence from the file, and verifies nothing else that the file shows. Without a " +
+  "policy of your own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is then " +
+  "“authentic” at best.";
+
+export function thisPage(carried: Carried): Markup {
+  const carries = carried === null ? "" : CARRIES[carried];
+  return titledPart(
+    "this-page",
+    ["This page"],
     element(
       "p",
-      { hidden: "" },
-      element("button", named, "Run this page's own check"),
-      " ",
-      element("small", { id: IDS.againHint }, "It proves nothing if the maker lied."),
+      { class: "on-paper" },
+      "What is folded up is not printed. The file has it: checks that passed, and all values.",
     ),
-    element("div", { role: "status", id: IDS.answer }),
-  ];
+    element(
+      "p",
+      {},
+      `It carries the program that verifies${carries}. It loads nothing and sends nothing, and works without a ` +
+        "network: your files stay in this browser.",
+    ),
+    element(
+      "p",
+      { class: "message warn" },
+      element("strong", {}, "A page cannot vouch for itself."),
+      " The maker of this file could have made it say anything: what it shows, and the result of its own program.",
+    ),
+    carried === null ? null : element("p", {}, READS),
+    element(
+      "p",
+      {},
+      "A page of your own that verifies: ",
+      element("code", {}, "bootproof page > verifier.html"),
+      ` (every one that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte).`,
+    ),
+  );
 }

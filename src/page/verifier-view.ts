@@ -1,6 +1,7 @@
-/** The form of the page that verifies the reader's files. */
+/** The content of a page: what it is about, the form that verifies, the result, and what the page says of itself. */
 import { IDS } from "./ids.js";
-import { type Markup, element } from "../show/markup.js";
+import { type Markup, type MarkupNode, element } from "../show/markup.js";
+import { type Carried, thisPage } from "./this-page.js";
 
 const INTRODUCTION =
   "Which code in which enclave made a result, and is it what you expect? Give this page the files; it verifies them " +
@@ -22,37 +23,56 @@ export type PolicyChoice = keyof typeof POLICY_CHOICES;
 
 const FAIL_ON_WARNING = "A warning is a failure";
 
-const PAYLOADS =
-  "Values that the application must have signed. All values of one type belong together: each app proof of that type " +
-  "must have all of them.";
+/** Labels that messages name. */
+export const PAYLOADS = "Payloads";
+export const CHALLENGES = "Challenges";
+const PAYLOADS_HINT =
+  'A line for each value that app proofs must have: TYPE:/pointer=JSON, such as ORDER:/order/id="42". Each app proof ' +
+  "of that type must have all of them.";
+const CHALLENGES_HINT = "In the same form: random values that you sent with your request, so the answer is newer.";
 
 /** Title of a page that has no verdict yet. */
 export const NOTHING_VERIFIED = "Nothing verified yet";
 export const NOT_VERIFIED = "Not verified";
 
-export function verifierView(): Markup[] {
+const NO_SCRIPT = "JavaScript is off: this page cannot verify. bootproof verify needs no browser.";
+const MAKERS_PROGRAM = "The program is of this page’s maker, too: its result proves nothing if the maker lied.";
+
+/** Returns the content of `main`. A page without evidence has no result yet, and its form is unfolded. */
+export function pageView(carried: Carried, about?: Markup, result: readonly MarkupNode[] = []): MarkupNode[] {
   return [
-    element("header", { class: "verifier" }, element("h1", {}, "Verify"), element("p", {}, INTRODUCTION)),
-    element(
-      "noscript",
-      {},
-      element(
-        "p",
-        { class: "no-script" },
-        "JavaScript is off: this page cannot verify. bootproof verify needs no browser.",
-      ),
-    ),
+    about ?? element("header", { class: "verifier" }, element("h1", {}, "Verify"), element("p", {}, INTRODUCTION)),
+    element("noscript", {}, element("p", { class: "message warn" }, NO_SCRIPT)),
+    formView(carried === null),
+    element("div", { id: IDS.result, class: "result", tabindex: "-1" }, result),
+    "\n",
+    thisPage(carried),
+  ];
+}
+
+/** Returns the form, which the script shows: without it nothing verifies. */
+function formView(isOpen: boolean): Markup {
+  const button = { type: "button", id: IDS.verify, disabled: "", "aria-describedby": IDS.verifyHint };
+  return element(
+    "details",
+    { id: IDS.form, class: "form", hidden: "", ...(isOpen && { open: "" }) },
+    element("summary", {}, "Verify in this browser"),
     element(
       "div",
       { class: "asking" },
       element("section", { class: "form-part", "aria-labelledby": "evidence-title" }, ...filesPart()),
-      element("section", { class: "form-part asked", "aria-labelledby": "expected-title" }, ...expectedPart()),
+      element("section", { class: "form-part", "aria-labelledby": "expected-title" }, ...expectedPart()),
       element("div", { role: "alert", id: IDS.faults, class: "message bad" }),
-      element("p", { class: "verify" }, element("button", { type: "button", id: IDS.verify, disabled: "" }, "Verify")),
+      element(
+        "p",
+        {},
+        element("button", button, "Verify"),
+        " ",
+        element("small", { id: IDS.verifyHint }, MAKERS_PROGRAM),
+      ),
       element("div", { role: "status", id: IDS.said, class: "message" }),
     ),
-    element("div", { id: IDS.result, class: "result", tabindex: "-1" }),
-  ];
+  );
 }
 
 function filesPart(): Markup[] {
@@ -91,26 +111,17 @@ function expectedPart(): Markup[] {
       element("legend", {}, "The request"),
       field(IDS.organization, "Organization ID", "The owner of the evidence. If empty, the owner is not checked."),
       field(IDS.addresses, "Addresses", "An app proof must cover each. Separate them by spaces."),
-    ),
-    element(
-      "fieldset",
-      {},
-      element("legend", {}, "Payloads of app proofs"),
-      element("p", { class: "hint" }, PAYLOADS),
-      element("div", { id: IDS.expectedValues, class: "expected-values" }),
-      element("p", {}, element("button", { type: "button", id: IDS.addValue }, "Add a value")),
+      field(IDS.payloads, PAYLOADS, PAYLOADS_HINT, "textarea"),
+      field(IDS.challenges, CHALLENGES, CHALLENGES_HINT, "textarea"),
     ),
     element(
       "details",
-      { class: "more" },
+      { class: "more-fields" },
       element("summary", {}, "More"),
       field(
         IDS.now,
         "Time from which ages are counted",
         "Such as 2026-03-04T05:06:07Z. If empty: this device’s clock.",
-        {
-          hintId: IDS.nowHint,
-        },
       ),
       field(IDS.nonce, "Nonce", "In hex. Each attestation document must contain it."),
       field(IDS.key, "Ephemeral key", "130 bytes in hex. Each boot proof must attest it."),
@@ -119,58 +130,25 @@ function expectedPart(): Markup[] {
   ];
 }
 
-/** Names of the inputs of an expected value. */
-export const VALUE_INPUTS = { type: "type", pointer: "pointer", value: "value", challenge: "challenge" } as const;
-
-/**
- * Returns the inputs for one expected value. `key` makes their ids unique: a title ({@link valueTitle}) would not,
- * since it changes when other values are removed.
- */
-export function expectedValueView(key: number): Markup {
-  const id = (name: string): string => `expected-${name}-${key}`;
-  return element(
-    "fieldset",
-    {},
-    element("legend", {}),
-    field(id("type"), "Type", "The type member of the payload.", { name: VALUE_INPUTS.type }),
-    field(id("pointer"), "Pointer", "A JSON pointer, such as /order/id.", { name: VALUE_INPUTS.pointer }),
-    field(id("value"), "Value", 'As JSON: "text" in quotes, 1.5, true, null.', { name: VALUE_INPUTS.value }),
-    checkbox(id("challenge"), "This is a challenge: I made the value at random and sent it with my request", {
-      name: VALUE_INPUTS.challenge,
-    }),
-    element("p", {}, element("button", { type: "button" }, "Remove")),
-  );
-}
-
-/** Returns the title of the value at this `position`, counted from 0. */
-export function valueTitle(position: number): string {
-  return `Expected value ${position + 1}`;
-}
-
-interface InputNames {
-  readonly name?: string;
-  readonly hintId?: string;
-}
-
 function choice(id: string, text: string, isDefault = false): Markup {
   const checked = isDefault ? { checked: "" } : {};
   const input = element("input", { type: "radio", name: "policy-choice", id, ...checked });
   return element("label", {}, input, element("span", {}, text));
 }
 
-function checkbox(id: string, text: string, { name }: InputNames = {}): Markup {
-  const input = element("input", { type: "checkbox", id, ...(name && { name }) });
-  return element("label", {}, input, element("span", {}, text));
+function checkbox(id: string, text: string): Markup {
+  return element("label", {}, element("input", { type: "checkbox", id }), element("span", {}, text));
 }
 
-function field(id: string, label: string, hint: string, { name, hintId = `${id}-hint` }: InputNames = {}): Markup {
-  const plain = { type: "text", id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
-  const attributes = { ...plain, ...(name && { name }) };
+function field(id: string, label: string, hint: string, tag: "input" | "textarea" = "input"): Markup {
+  const hintId = `${id}-hint`;
+  const type = tag === "input" ? { type: "text" } : { rows: "2" };
+  const attributes = { ...type, id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
   return element(
     "div",
     { class: "field" },
     element("label", { for: id }, label),
-    element("input", attributes),
+    element(tag, attributes),
     element("p", { id: hintId, class: "hint" }, hint),
   );
 }

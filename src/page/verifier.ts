@@ -25,13 +25,11 @@ import {
 import { KINDS, type KindRow, type PageRole, kindOf } from "../inspect/kinds.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { adviceOnFaults } from "../report/causes.js";
-import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
-import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import { expectedPayload } from "../verify/expected-payload.js";
 import { NO_PROVENANCE, type Request } from "./verify.js";
-import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.js";
+import { CHALLENGES, PAYLOADS, POLICY_CHOICES, type PolicyChoice } from "./verifier-view.js";
 
 export interface PageInputFile {
   readonly name: string;
@@ -66,20 +64,13 @@ export function fileLabel(file: ListedFile, files: readonly ListedFile[]): strin
   return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
 }
 
-/** A value that the payload of an app proof must have, exactly as entered. */
-export interface FormExpectedValue {
-  readonly type: string;
-  readonly pointer: string;
-  /** Value as JSON text. */
-  readonly value: string;
-  readonly isChallenge: boolean;
-}
-
 export interface FormValues {
   readonly policy: PolicyChoice;
   readonly organization: string;
   readonly addresses: string;
-  readonly expectedValues: readonly FormExpectedValue[];
+  /** Values that payloads must have, a line each: `TYPE:/pointer=JSON`, as on the command line. */
+  readonly payloads: string;
+  readonly challenges: string;
   readonly now: string;
   readonly nonce: string;
   readonly ephemeralKey: string;
@@ -88,7 +79,10 @@ export interface FormValues {
 }
 
 type PageEvidence = Request["evidence"];
-type Requested = { readonly faults: readonly string[] } | (Request & { readonly faults: null });
+/** `unused` names each file that the verification does not use, with the reason. */
+type Requested =
+  | { readonly faults: readonly string[] }
+  | (Request & { readonly faults: null; readonly unused: readonly string[] });
 
 /**
  * Returns the verification that files and form ask for, or all their faults. `clock` is the time if the form has none.
@@ -99,31 +93,37 @@ export function requested(given: readonly ListedFile[], asked: FormValues, clock
   const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: fileLabel(file, given) }));
   const of = (role: PageRole | null): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
-  const options = optionsOf(of, asked, { clock, faults });
+  const options = optionsOf(of, asked, clock, faults);
   if (faults.length > 0 || evidence === undefined) return { faults };
   const isBundle = "bundle" in evidence;
   const asksForBootProofsOnly =
     !isBundle && of("bootProofs").length > 0 && of("appProofs").length + of("activity").length === 0;
   const { addresses, payload } = options.expected ?? {};
   const bootProofsOnly = asksForBootProofsOnly && addresses === undefined && payload === undefined;
-  return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) } };
+  const unused = unusedOf(files, options);
+  return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) }, unused };
+}
+
+function unusedOf(files: readonly ListedFile[], { policy }: PlainOptions): string[] {
+  const named = policy === null || policy === "bundle" ? null : Object.values(policy.anchors ?? {});
+  return files.flatMap(({ name, role, is, bytes }) => {
+    if (role === null) return [`${name}: ${is}`];
+    return role === "anchor" && named?.includes(textOf(bytes)) === false
+      ? [`${name}: the policy does not name it`]
+      : [];
+  });
 }
 
 type FilesOf = (role: PageRole | null) => ListedFile[];
 
 function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
-  const [bundle, document, activity] = (["bundle", "document", "activity"] as const).map((role) => {
-    const [first, second] = of(role);
-    if (second) faults.push(`${first!.name} and ${second.name}: one ${WORDS[role]} at a time; remove one`);
-    return first;
-  });
-  const others = [...of("bootProofs"), ...of("appProofs"), ...of("activity")];
-  if (bundle && document) faults.push(`${bundle.name} and ${document.name}: each is verified alone; remove one`);
-  const alone = bundle ?? document;
-  if (alone && others.length > 0)
-    faults.push(
-      `${alone.name}: a ${WORDS[bundle ? "bundle" : "document"]} is verified alone; remove ${namesOf(others)}`,
-    );
+  const [bundle, document, activity] = (["bundle", "document", "activity"] as const).map((role) => of(role)[0]);
+  const alone = [...of("bundle"), ...of("document")];
+  const activities = of("activity");
+  const others = [...of("bootProofs"), ...of("appProofs"), ...activities];
+  if (alone.length > 0 && alone.length + others.length > 1)
+    faults.push(`${namesOf([...alone, ...others])}: a bundle or a bare document is verified alone; remove the others`);
+  if (activities.length > 1) faults.push(`${namesOf(activities)}: one activity at a time; remove all but one`);
   const unreadable = PIECES.flatMap(([role, piece]) => of(role).flatMap((file) => pieceFaults(file, piece)));
   if (unreadable.length > 0) return void faults.push(...unreadable);
   if (bundle) return { bundle: bundle.bytes, name: bundle.name };
@@ -148,7 +148,6 @@ function pieceFaults({ name, bytes }: ListedFile, piece: Piece | null): string[]
   return all.length === 0 ? [] : [`${name}: ${faultText(all)}${advice === undefined ? "" : `. ${advice}`}`];
 }
 
-const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;
 const NOTHING = "There is nothing to verify yet: give a boot proof, a bundle or a bare attestation document.";
 const NO_BOOT_PROOF = "There is no boot proof: add the boot proof of the enclave that signed the app proofs.";
 
@@ -182,12 +181,7 @@ function named({ bytes, name }: ListedFile, value: unknown, itsName = name): Nam
   return namedSharing(itsName, value, { bytes });
 }
 
-interface Place {
-  readonly clock: Date;
-  readonly faults: string[];
-}
-
-function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): PlainOptions {
+function optionsOf(of: FilesOf, asked: FormValues, clock: Date, faults: string[]): PlainOptions {
   const policy = policyOf(of, asked, faults);
   const anchors =
     policy === null || policy === "bundle" ? of("anchor").map(({ name, bytes }) => ({ name, pem: textOf(bytes) })) : [];
@@ -213,31 +207,23 @@ const WHY_A_POLICY =
   "to accept instead.";
 
 function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[]): PlainOptions["policy"] {
-  const [file, ...others] = of("policy");
+  const [file, second] = of("policy");
   if (choice === "file") {
-    if (others.length > 0) faults.push(`${namesOf(of("policy"))}: one policy at a time; remove all but one`);
-    if (file === undefined) faults.push(withUnused(WHY_A_POLICY, of(null)));
+    if (second !== undefined) faults.push(`${namesOf(of("policy"))}: one policy at a time; remove all but one`);
+    // A file that was not recognised may be meant as the policy.
+    const unused = of(null).map(({ name, is }) => `${name} (${is})`);
+    const others = unused.length === 0 ? "" : ` No policy: ${unused.join("; ")}.`;
+    if (file === undefined) faults.push(`${WHY_A_POLICY}${others}`);
     return file === undefined ? null : plainPolicyOf(file, of("anchor"), faults);
   }
-  if (file !== undefined) faults.push(contradiction(of("policy"), choice));
+  const chosen = `“${POLICY_CHOICES[choice]}” is chosen`;
+  if (file !== undefined)
+    faults.push(
+      `${namesOf(of("policy"))}: a policy, and ${chosen}. Choose “${POLICY_CHOICES.file}”, or remove the file.`,
+    );
   if (choice === "none") return null;
-  if (of("bundle").length === 0) faults.push(NO_BUNDLE);
+  if (of("bundle").length === 0) faults.push(`${chosen}, but no file is a bundle: add one, or choose another policy.`);
   return "bundle";
-}
-
-const NO_BUNDLE = `“${POLICY_CHOICES.bundle}” is chosen, but no file is a bundle: add one, or choose another policy.`;
-
-function contradiction(policies: readonly ListedFile[], choice: PolicyChoice): string {
-  return (
-    `${namesOf(policies)}: a policy, and “${POLICY_CHOICES[choice]}” is chosen. Choose “${POLICY_CHOICES.file}”, or ` +
-    "remove the file."
-  );
-}
-
-/** Lists the files that were not recognised, since one may be meant as the policy. */
-function withUnused(message: string, unused: readonly ListedFile[]): string {
-  if (unused.length === 0) return message;
-  return `${message} No policy: ${unused.map(({ name, is }) => `${name} (${is})`).join("; ")}.`;
 }
 
 /** Reads a policy. A policy names anchor files by path, but a page knows only the names of files. */
@@ -275,40 +261,6 @@ function policyFaults(name: string, policy: PlainPolicy): string[] {
   return faults.length === 0 ? [] : [printable(`${name}: not a usable policy: ${faultText(faults)}. ${what}`)];
 }
 
-/**
- * Returns what to do if the evidence failed only because of the policy; null otherwise. `files` are those that were
- * verified.
- */
-export function policyAdvice(
-  { verdict, checks }: Report,
-  files: readonly ListedFile[],
-  choice: PolicyChoice,
-): string | null {
-  const failed = checks.filter(isBad).map(({ id }) => id);
-  const [policy] = files.filter(({ role }) => role === "policy");
-  if (verdict !== "rejected" || choice !== "file" || policy === undefined) return null;
-  if (failed.includes("policy.deployment") && failed.every((id) => id.startsWith("policy.")))
-    return otherEnclave(policy.name);
-  return failed.includes("chain.anchor") ? otherAnchor(policy.name, files) : null;
-}
-
-function otherEnclave(name: string): string {
-  return (
-    `Only checks of the policy failed: ${name} pins another enclave. If ${name} is the policy of another ` +
-    "application, deployment or release, remove it and add the policy of the enclave that you expect. If it is the " +
-    "right policy, do not rely on this result."
-  );
-}
-
-function otherAnchor(name: string, files: readonly ListedFile[]): string {
-  const anchors = files.filter(({ role }) => role === "anchor");
-  const unused = anchors.length === 0 ? "" : ` Of ${namesOf(anchors)} it uses only the certificates that it names.`;
-  return (
-    `${name} does not accept the root of this evidence.${unused} If the evidence is of a test installation, remove ` +
-    `${name} and add the policy of that installation, with the file of its root. Otherwise do not rely on this result.`
-  );
-}
-
 function textOf(bytes: Uint8Array): string {
   return fromUtf8(bytes) ?? "";
 }
@@ -333,81 +285,72 @@ function nowOf(text: string, faults: string[]): Date | undefined {
 function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOptions["expected"] {
   const organizationId = asked.organization.trim();
   const addresses = asked.addresses.split(/[\s,]+/).filter((address) => address !== "");
-  const payload = payloadOf(asked.expectedValues, faults);
-  if (organizationId === "") faults.push(...withoutOwner(of, addresses, payload));
-  if (of("document").length > 0 && (organizationId !== "" || payload))
-    faults.push("A bare attestation document has no organizations, addresses or payloads: leave these fields empty.");
-  if (organizationId === "" && payload === undefined) return undefined;
-  return {
-    ...(organizationId !== "" && { organizationId }),
-    ...(addresses.length > 0 && { addresses }),
-    ...(payload && { payload }),
-  };
-}
-
-function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expected["payload"]): readonly string[] {
-  return [
-    ...(addresses.length > 0 ? ["Addresses: enter the organization ID of their owner, too."] : []),
-    ...(payload && of("activity").length > 0
-      ? ["Payloads with an activity: enter the organization ID of its owner, too."]
-      : []),
+  const payload = payloadOf(asked, faults);
+  const isOwned = organizationId !== "";
+  const refused: [boolean, string][] = [
+    [!isOwned && addresses.length > 0, "Addresses: enter the organization ID of their owner, too."],
+    [
+      !isOwned && payload !== undefined && of("activity").length > 0,
+      "Payloads with an activity: enter the organization ID of its owner, too.",
+    ],
+    [
+      of("document").length > 0 && (isOwned || payload !== undefined),
+      "A bare attestation document has no organizations, addresses or payloads: leave these fields empty.",
+    ],
   ];
+  faults.push(...refused.flatMap(([isRefused, fault]) => (isRefused ? [fault] : [])));
+  const expected = { ...(isOwned && { organizationId }), ...(addresses.length > 0 && { addresses }) };
+  return isOwned || payload !== undefined ? { ...expected, ...(payload && { payload }) } : undefined;
 }
 
-/** The expectations for one type. As on the command line, all values for a type are in one object. */
+/** The expectation of one type. As on the command line, all values of a type are in one. */
 interface TypeValues {
   readonly type: string;
   readonly values: Record<string, JsonValue>;
   challenge?: string;
 }
 
-function payloadOf(given: readonly FormExpectedValue[], faults: string[]): Expected["payload"] {
+function payloadOf({ payloads, challenges }: FormValues, faults: string[]): Expected["payload"] {
   const types = new Map<string, TypeValues>();
-  for (const [position, row] of given.entries()) {
-    const type = row.type.trim();
-    if (type + row.pointer + row.value.trim() === "" && !row.isChallenge) continue;
-    const own = types.get(type) ?? { type, values: {} };
-    types.set(type, own);
-    const rowFaults = addTo(own, row);
-    faults.push(...rowFaults.map((fault) => printable(`${valueTitle(position)}: ${fault}`)));
-  }
+  const read = (label: string, text: string, isChallenge: boolean): void => {
+    for (const line of linesOf(text)) {
+      const [, place = "", type = "", pointer = "", json = ""] = /^(([^:]+):([^=]*))=(.*)$/s.exec(line) ?? [];
+      const own = types.get(type) ?? { type, values: {} };
+      types.set(type, own);
+      const fault = place === "" ? `expected TYPE:/pointer=JSON` : addTo(own, { pointer, json, isChallenge });
+      if (fault !== null) faults.push(printable(`${label}: ${cut(place || line, MAX_SHOWN)}: ${fault}`));
+    }
+  };
+  read(PAYLOADS, payloads, false);
+  read(CHALLENGES, challenges, true);
   return types.size === 0 ? undefined : ([...types.values()] as NonNullable<Expected["payload"]>);
 }
 
-function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedValue): readonly string[] {
-  const json = jsonOf(value);
-  if (json.fault !== null) return [json.fault];
-  const challenge = isChallenge ? { challenge: pointer } : {};
-  const fault = expectationFault({ type: own.type, values: { [pointer]: json.value }, ...challenge });
-  const again = [
-    ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is entered twice for this type`] : []),
-    ...(isChallenge && own.challenge !== undefined ? ["a type of app proof has at most one challenge"] : []),
-  ];
-  own.values[pointer] = json.value;
-  Object.assign(own, challenge);
-  return fault === null ? again : [fault, ...again];
+function linesOf(text: string): string[] {
+  return text.split("\n").flatMap((line) => line.trim() || []);
 }
 
-type JsonOfForm = { readonly fault: string } | { readonly fault: null; readonly value: JsonValue };
+interface Row {
+  readonly pointer: string;
+  readonly json: string;
+  readonly isChallenge: boolean;
+}
 
-function jsonOf(text: string): JsonOfForm {
-  if (text.trim() === "") return { fault: 'expected a value as JSON, such as "" for the empty text' };
-  const { value: literal } = attempt(() => parseJson(text.trim(), { numbers: "literal" }));
-  const quoted = cut(JSON.stringify(text.trim()), MAX_SHOWN);
-  if (literal === undefined) return { fault: `the value is not JSON; for a text, write ${quoted}` };
+/** Adds a value, and returns the reason why it cannot be expected; null if it can. */
+function addTo(own: TypeValues, { pointer, json, isChallenge }: Row): string | null {
+  const { value: literal } = attempt(() => parseJson(json, { numbers: "literal" }));
+  // The message leaves out the value, which may be secret.
+  if (literal === undefined) return 'the value is not JSON; a text is in quotes, such as "42"';
   // A number must be compared exactly as it was written.
   const { value, faults } = plainNumbers(literal);
-  return faults.length > 0 ? { fault: faultText(faults) } : { fault: null, value };
+  if (faults.length > 0) return faultText(faults);
+  if (Object.hasOwn(own.values, pointer)) return "entered twice";
+  if (isChallenge && own.challenge !== undefined) return "a type has at most one challenge";
+  own.values[pointer] = value;
+  if (isChallenge) own.challenge = pointer;
+  const one = { type: own.type, values: { [pointer]: value }, ...(isChallenge && { challenge: pointer }) };
+  const unusable = readShape(expectedPayload, one).faults;
+  return unusable.length === 0 ? null : faultText(unusable.map(({ message }) => ({ path: "", message })));
 }
 
 const MAX_SHOWN = 100;
-
-/**
- * Returns the reason why the library refuses the expectation; null if it accepts it. The paths of its faults are
- * shortened.
- */
-function expectationFault(one: object): string | null {
-  const { faults } = readShape(expectedPayload, one);
-  const shown = faults.map(({ path, message }) => ({ path: path.replace(/^values\./, ""), message }));
-  return shown.length === 0 ? null : faultText(shown);
-}

@@ -3,13 +3,14 @@ import type { Check } from "../checks.js";
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { type Notice, countsOf, headlineFacts, isBad, isGood, numbered, warningsOf } from "../report/facts.js";
+import { labelOf } from "../report/labels.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenAddresses, provenStatements, unprovenWords } from "../report/statements.js";
 import { signedText, verdictSentence } from "../show/verdict.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
-import { checkItem, shownValue, valueList } from "./checks.js";
+import { checkList, foldable, listOf, titledPart, shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { evidencePieces } from "./evidence.js";
 import type { LinkState } from "./links.js";
@@ -42,12 +43,19 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
   rejected: "failed",
 };
 
+/** Returns the band with the one `h1`: a verdict with its shape, the number of warnings, and what it means. */
+export function verdictBand(state: LinkState, word: string, count: string, sentences: readonly MarkupNode[]): Markup {
+  const shown = [icon({ state, warnings: [] }), element("span", { class: "word" }, word)];
+  const title = element("h1", {}, shown, count === "" ? null : element("span", { class: "count" }, count));
+  return element("div", { class: "verdict-band" }, title, sentences);
+}
+
 /** Shows the verdict. A good verdict that is not accepted looks like a rejection. */
 function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
   const warnings = warningsOf(report, notices);
   const sentence = verdictSentence(report, notices, false);
   const end = sentence.indexOf(":");
-  const [, word, count] = /^(.*?)( with \d+ warnings?)?$/.exec(sentence.slice(0, end))!;
+  const [, word, count = ""] = /^(.*?)( with \d+ warnings?)?$/.exec(sentence.slice(0, end))!;
   const { age, lines } = headlineFacts(report);
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
   const shown = isGood(report) || !isGoodVerdict(report.verdict) ? report.verdict : "rejected";
@@ -55,42 +63,47 @@ function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
   return element(
     "header",
     { class: `verdict verdict-${isKnown ? shown : "unknown"}` },
-    element(
-      "div",
-      { class: "verdict-band" },
-      element(
-        "h1",
-        {},
-        icon({ state, warnings: [] }),
-        element("span", { class: "word" }, word!),
-        count === undefined ? null : element("span", { class: "count" }, count),
-      ),
+    verdictBand(state, word!, count, [
       element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
-      age === null ? null : element("p", { class: "age" }, age),
+      ...(age === null ? [] : [element("p", { class: "age" }, age)]),
       element("p", { class: "counts" }, countsOf(report, notices)),
-      report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
-    ),
+      ...(report.claims === null ? [] : [element("p", { class: "left" }, openCount(report))]),
+    ]),
     failuresInSight(report),
     element("div", { class: "gist" }, warningPart(warnings), addressPart(report)),
     valueList([...lines.map((line) => ["Enclave", line] as const), ["Verified at", printable(report.verifiedAt)]]),
   );
 }
 
-/** Shows the first failed check. If it compared no values, the failed check of its subject that did follows. */
+/** Limit of failed checks below the first, each of which is one line beside the verdict. */
+const MAX_FAILURES = 4;
+
+/**
+ * Shows the first failed check with its advice. If it compared no values, the failed check of its subject that did
+ * follows. Each other failed check is a line, or counted with a link to the chain, where it is in full.
+ */
 function failuresInSight(report: Report): Markup | null {
   const [first, ...others] = report.checks.filter(isBad);
   if (first === undefined) return null;
   const hasValues = ({ expected, about }: Check): boolean => expected !== undefined && about === first.about;
   const shown = [first, ...(hasValues(first) ? [] : others.filter(hasValues).slice(0, 1))];
-  const items = shown.map((check) => checkItem(check, report));
-  return element("ul", { class: "first-failure" }, items);
+  const rest = others.filter((check) => !shown.includes(check));
+  const inLines = rest.slice(0, rest.length === MAX_FAILURES + 1 ? rest.length : MAX_FAILURES);
+  const left = rest.length - inLines.length;
+  const items = inLines.map(({ id, detail, about, subject }) => {
+    const where = printable(` ${labelOf(about ?? subject, report)}: ${detail}`);
+    return element("li", {}, element("code", {}, printable(id)), where);
+  });
+  const more = element("li", {}, element("a", { href: "#chain" }, `and ${left} more that failed`));
+  const also = element("ul", { class: "also-failed" }, items, left === 0 ? null : more);
+  return element("div", { class: "first-failure" }, checkList(shown, report), rest.length === 0 ? null : also);
 }
 
 function warningPart(warnings: readonly string[]): Markup[] {
   if (warnings.length === 0) return [];
   const sentences = warnings.map((text) => printable(text.charAt(0).toUpperCase() + text.slice(1)));
   const title = element("p", {}, element("strong", {}, numbered(warnings.length, "warning")));
-  return [element("div", { class: "warnings" }, title, statementList(sentences))];
+  return [element("div", { class: "warnings" }, title, listOf(sentences))];
 }
 
 /** Limit of addresses beside the verdict. All of them are under "Proven". */
@@ -138,15 +151,14 @@ function statementsPart(report: Report): Markup {
         const title = element("h3", {}, `${capitalized(heading)}:`);
         return element("div", { class: "image-word" }, title, foldedList(statements));
       }),
-      statementList(open),
+      listOf(open),
     ]),
   );
 }
 
 function statementSection(id: string, title: string, content: readonly Markup[]): Markup {
   const mark = icon({ state: id === "proven" ? "proven" : "open", warnings: [] });
-  const heading = element("h2", { id }, mark, title);
-  return element("section", { class: id, "aria-labelledby": id }, heading, element("div", {}, content));
+  return titledPart(id, [mark, title], element("div", {}, content));
 }
 
 /** Limit of statements that are shown unfolded, so a narrow page soon shows what is not proven. */
@@ -154,19 +166,7 @@ const MAX_IN_SIGHT = 12;
 
 function foldedList(statements: readonly string[]): Markup[] {
   const [first, rest] = [statements.slice(0, MAX_IN_SIGHT), statements.slice(MAX_IN_SIGHT)];
-  if (rest.length === 0) return [statementList(first)];
-  return [
-    statementList(first),
-    element("details", {}, element("summary", {}, `and ${rest.length} more`), statementList(rest)),
-  ];
-}
-
-function statementList(statements: readonly string[]): Markup {
-  return element(
-    "ul",
-    {},
-    statements.map((statement) => element("li", {}, statement)),
-  );
+  return [listOf(first), ...(rest.length === 0 ? [] : [foldable("", [`and ${rest.length} more`], listOf(rest))])];
 }
 
 function evidencePart(pieces: readonly Markup[], report: Report): Markup {
@@ -174,13 +174,7 @@ function evidencePart(pieces: readonly Markup[], report: Report): Markup {
     report.claims === null
       ? "The evidence was rejected. It is shown here in full: do not trust any of it."
       : "The evidence is shown here in full. Trust only what is shown as proven above.";
-  return element(
-    "section",
-    { class: "evidence", "aria-labelledby": "evidence" },
-    element("h2", { id: "evidence" }, "Evidence"),
-    element("p", { class: "unverified" }, believed),
-    pieces,
-  );
+  return titledPart("evidence", ["Evidence"], element("p", { class: "unverified" }, believed), pieces);
 }
 
 function originPart(report: Report): Markup {
@@ -195,12 +189,7 @@ function originPart(report: Report): Markup {
     ...(signed === null ? [] : [["Who decided", signed] as [string, MarkupNode]]),
     ["Report", printable(format)],
   ];
-  return element(
-    "section",
-    { class: "origin", "aria-labelledby": "origin" },
-    element("h2", { id: "origin" }, "How it was verified"),
-    valueList(rows),
-  );
+  return titledPart("origin", ["How it was verified"], valueList(rows));
 }
 
 function policyText(report: Report): string {

@@ -67,7 +67,7 @@ const argvOf = (option: Option, file: string): string[] => [
 ];
 const asked: FormValues = {
   ...{ policy: "none" as const, organization: "", addresses: "", now: "", nonce: "" },
-  ...{ ephemeralKey: "", allowDebug: false, failOnWarning: false, expectedValues: [] },
+  ...{ ephemeralKey: "", allowDebug: false, failOnWarning: false, payloads: "", challenges: "" },
 };
 const listed = (name: string, value: unknown): ReturnType<typeof listedFile> =>
   listedFile({ name, bytes: toUtf8(JSON.stringify(value)), sha256: "" });

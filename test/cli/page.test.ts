@@ -1,5 +1,5 @@
 /** `bootproof page` and `verify --format html`, in this process and built. Needs `npm run build`. */
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -75,6 +75,24 @@ describe("verify --format html", () => {
     const { refusedFor } = JSON.parse(own.stdout) as { refusedFor: string[] };
     expect([own.status, refusedFor.join()]).toEqual([1, expect.stringContaining("the policy came with the bundle")]);
   });
+
+  it("begins with the title, and names the file that it is written to", async () => {
+    const [, , ...args] = CASES["verified"]!;
+    const out = join(dirname(MADE.boot), "july (1).html");
+    const { code } = await bootproof(["verify", ...args, "--format", "html", "--title", "Payments", "--out", out]);
+    expect(code).toBe(0);
+    const html = readFileSync(out, "utf8");
+    expect(html).toContain("<title>Verified with 1 warning: Payments – bootproof</title>");
+    expect(html).toContain("bootproof verify &quot;july (1).html&quot; ");
+    expect((await check(html, ...callersWords("verified"))).status).toBe(0);
+  });
+
+  it("has a title alone: no other format does", () =>
+    refused(
+      2,
+      bootproof(["verify", "--boot-proof", BOOT_1, "--no-policy", "--title", "x"]),
+      "--title requires --format html",
+    ));
 
   it("is for reports alone", () =>
     refused(2, bootproof(["inspect", BOOT_1, "--format", "html"]), "--format html: expected one of text, json"));

@@ -189,7 +189,16 @@ const packed = (bootProofs: JsonObject[], proofs: JsonObject[]): object =>
   packEvidence({ bootProofs, appProofs: proofs });
 
 const FORM: FormValues = {
-  ...{ policy: "none", organization: "", addresses: "", expectedValues: [], now: "", nonce: "", ephemeralKey: "" },
+  ...{
+    policy: "none",
+    organization: "",
+    addresses: "",
+    payloads: "",
+    challenges: "",
+    now: "",
+    nonce: "",
+    ephemeralKey: "",
+  },
   ...{ allowDebug: false, failOnWarning: false },
 };
 

@@ -111,20 +111,12 @@ async function fillIn(page: Page, world: World, side: Side): Promise<void> {
   for (const [index, word] of words.entries()) {
     const option = word.replace(/^--/, "") as OptionName;
     const id = word.startsWith("--") ? FORM[option] : undefined;
-    if (id === "expectedValues") await giveValue(page, option, words[index + 1]!);
-    else if (id === "failOnWarning") await page.locator(`#${IDS[id]}`).check();
-    else if (id !== undefined) await page.locator(`#${IDS[id]}`).fill(words[index + 1]!);
+    if (id === undefined) continue;
+    const place = page.locator(`#${IDS[id]}`);
+    if (id === "failOnWarning") await place.check();
+    // Several values of one option are lines.
+    else await place.fill([await place.inputValue(), words[index + 1]!].join("\n").trim());
   }
-}
-
-async function giveValue(page: Page, option: OptionName, word: string): Promise<void> {
-  const [, type, pointer, value] = /^([^:]+):([^=]+)=(.*)$/.exec(word)!;
-  await page.locator(`#${IDS.addValue}`).click();
-  const row = page.locator(`#${IDS.expectedValues} fieldset`).last();
-  await row.getByLabel("Type").fill(type!);
-  await row.getByLabel("Pointer").fill(pointer!);
-  await row.getByLabel("Value", { exact: true }).fill(value!);
-  if (option === "challenge") await row.getByLabel(/^This is a challenge/).check();
 }
 
 async function shown(page: Page): Promise<Outcome> {

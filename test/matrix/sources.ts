@@ -142,8 +142,8 @@ export const NO_DOORS = {
 export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
   "organization-id": "organization",
   address: "addresses",
-  payload: "expectedValues",
-  challenge: "expectedValues",
+  payload: "payloads",
+  challenge: "challenges",
   nonce: "nonce",
   "ephemeral-key": "key",
   "fail-on-warning": "failOnWarning",
@@ -151,7 +151,7 @@ export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
 
 /** Parts of the form that are evidence, a choice that loosens, or no demand. */
 export const NO_DEMANDS: readonly (keyof typeof IDS)[] = [
-  ...(["evidence", "script", "again", "againHint", "answer", "other", "drop", "files", "list"] as const),
-  ...(["policyFile", "policyNone", "policyBundle", "addValue"] as const),
-  ...(["now", "nowHint", "allowDebug", "verify", "faults", "said", "result"] as const),
+  ...(["evidence", "script", "about", "command", "form", "drop", "files", "list"] as const),
+  ...(["policyFile", "policyNone", "policyBundle"] as const),
+  ...(["now", "allowDebug", "verify", "verifyHint", "faults", "said", "result"] as const),
 ];

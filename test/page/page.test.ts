@@ -24,6 +24,7 @@ import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js
 import { shownReport } from "../../src/page/shown.js";
 import { plainOptions } from "../../src/plain-settings.js";
 import { bundleIn, withBlock } from "./data-of.js";
+import { TOOL } from "../../src/version.js";
 import { leastCostMs } from "../support/cost.js";
 
 const lab = new Forge();
@@ -102,26 +103,73 @@ describe("a page", () => {
       await expect(verifierWith(script)).rejects.toThrow(/script/);
   });
 
-  it("says first whose word it is, under which policy, and shows the command that verifies its evidence", async () => {
-    const startOf = (page: string): string =>
-      page
-        .slice(page.indexOf("<main>"))
-        .replace(/<[^>]*>/g, "")
-        .slice(0, 300);
+  const startOf = (page: string): string =>
+    page
+      .slice(page.indexOf("<main>") + 6)
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&quot;", '"')
+      .trim()
+      .slice(0, 400);
+
+  it("says first what it is about, whose word it is, for whom, of when and by what, and how to verify it", async () => {
     const digest = createHash("sha256").update(JSON.stringify(policyFile)).digest("hex");
-    const stated = "Stated by whoever made this file, under ";
+    const stated = `Stated by whoever made this file, with ${TOOL.name} ${TOOL.version}, at ${now.toISOString()}`;
     const command = "Verify it yourself: bootproof verify report.html --policy yours.json";
-    expect(startOf(html).trim()).toMatch(new RegExp(`^${stated}the policy SHA-256 ${digest}\\.${command}`));
-    const none = await pageOf({ bootProofs: [forged.bootProof] }, { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors });
-    expect(startOf(none).trim()).toMatch(new RegExp(`^${stated}no policy\\.${command}`));
-    expect(startOf(await verifierWith(SCRIPT))).not.toContain(stated);
+    expect(startOf(html).startsWith(`"lab"${stated}, under the policy SHA-256 ${digest}.${command}`)).toBe(true);
+    const unpinned = await pageOf({ bootProofs: [forged.bootProof] }, { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors });
+    expect(startOf(unpinned).startsWith(`An enclave that no policy names${stated}, under no policy.${command}`)).toBe(
+      true,
+    );
+    const asked = await contentOf({ ...boot, activity: forged.activity }, { expected: { organizationId } });
+    const owned = startOf(await pageWith(SCRIPT, asked));
+    expect(
+      owned.startsWith(`"lab", organization ${organizationId}${stated}, for organization ${organizationId}, `),
+    ).toBe(true);
+    expect(startOf(await verifierWith(SCRIPT))).not.toContain("Stated by");
   });
 
-  it("has no button until its script shows it", () => {
-    const [part] = /<p hidden="">.*?<\/p>/.exec(html)!;
-    expect(part).toContain('<button type="button" id="verify-again"');
-    expect(part).toContain("It proves nothing if the maker lied.");
-    expect(html).not.toContain("<noscript>");
+  it("has the caller's title, in a form that is safe to show, at its top and in its title", async () => {
+    const content = await contentOf({ bootProofs: [forged.bootProof] });
+    const page = await pageWith(SCRIPT, { ...content, title: "Payments <b>\u202e" });
+    expect(startOf(page)).toMatch(/^Payments &lt;b&gt;\\u\{202e\}Stated by/);
+    expect(page).toContain("<title>Verified with 1 warning: Payments &lt;b&gt;\\u{202e} – bootproof</title>");
+    // A reader's tool takes the evidence alone out of it, which has nothing of the title.
+    expect(evidenceInPage(page)).toEqual(evidenceInPage(html));
+  });
+
+  it.each<readonly [string, string]>([
+    ["july.html", "july.html"],
+    ["july report (1).html", '"july report (1).html"'],
+    ["märz.htm", "märz.htm"],
+    ...[
+      "a$(id).html",
+      "a`id`.html",
+      "100%.html",
+      '".html',
+      "-x.html",
+      "a\\b.html",
+      "../x.html",
+      "x.json",
+      "\u202e.html",
+      "",
+    ].map((name) => [name, "report.html"] as const),
+  ])("names its file %j as %s in the command, where no shell could misread it", async (file, word) => {
+    const content = await contentOf({ bootProofs: [forged.bootProof] });
+    expect(startOf(await pageWith(SCRIPT, { ...content, file }))).toContain(
+      `bootproof verify ${word} --policy yours.json`,
+    );
+  });
+
+  it("has its form hidden until its script shows it: with evidence folded up, without it unfolded", async () => {
+    const formOf = (page: string): string | undefined => /<details id="form"[^>]*>/.exec(page)?.[0];
+    expect(formOf(html)).toBe('<details id="form" class="form" hidden="">');
+    const verifier = await verifierWith(SCRIPT);
+    expect(formOf(verifier)).toBe('<details id="form" class="form" hidden="" open="">');
+    const withoutForm = (page: string): string =>
+      page.replace(/ open=""/, "").replace(/[^]*(?=<details id="form")/, "");
+    const [own, others] = [withoutForm(html), withoutForm(verifier)].map((page) => page.split('<div id="result"')[0]);
+    expect(own).toBe(others);
+    for (const page of [html, verifier]) expect(page).toContain("<noscript><p class");
   });
 });
 
@@ -256,8 +304,7 @@ describe("the bundle of a page", () => {
       const { report } = await verifyAttestation(evidence, options);
       const page = await pageWith(SCRIPT, { evidence, options: plainOptions(options), report });
       expect(Buffer.from(evidenceInPage(page)).toString()).toBe(Buffer.from(forged.document).toString("base64"));
-      expect(page).not.toContain("own check</button>");
-      expect(html).toContain("own check</button>");
+      expect(page).toContain("and the attestation document. It loads nothing");
     }
   });
 

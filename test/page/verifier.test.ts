@@ -10,15 +10,7 @@ import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { evidencePieces } from "../../src/page/evidence.js";
 import { toHtml } from "../../src/show/markup.js";
-import {
-  type FormExpectedValue,
-  type FormValues,
-  type ListedFile,
-  fileLabel,
-  listedFile,
-  policyAdvice,
-  requested,
-} from "../../src/page/verifier.js";
+import { type FormValues, type ListedFile, fileLabel, listedFile, requested } from "../../src/page/verifier.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
 import { pageWith } from "../../src/page/page.js";
 import { type JudgedPage, judged } from "../../src/page/verify.js";
@@ -32,7 +24,8 @@ const NOTHING: FormValues = {
   policy: "file",
   organization: "",
   addresses: " ",
-  expectedValues: [],
+  payloads: "",
+  challenges: " ",
   now: "",
   nonce: "",
   ephemeralKey: "",
@@ -59,11 +52,6 @@ const answer = forgeEvidence({
   payloads: [{ type: "QUOTE", timestampMs: "1772600827000", price: 1.5, order: { id: "7" }, challenge: CHALLENGE }],
 }).appProofs[0];
 const quote = file("quote.json", answer);
-/** A row of the form. */
-const row = (pointer: string, value: string, isChallenge = false, type = "QUOTE"): FormExpectedValue => {
-  return { type, pointer, value, isChallenge };
-};
-const EMPTY = row("", " ", false, " ");
 const anchor = file("lab.pem", forged.anchorPem);
 const policyOf = (named: string): ListedFile =>
   file("policy.json", { ...labPolicy(forged.anchorPem, [labDeployment(lab)]), trustAnchors: [{ file: named }] });
@@ -101,9 +89,9 @@ describe("files", () => {
     const { report } = await verifyEvidence({ bootProofs: [details] }, options);
     const piece = new NamedEvidence("details.json", details);
     const shown = toHtml(await evidencePieces([{ subject: "boot[0]", piece }], false, report));
-    const { attestationDocument, manifestEnvelope, ephemeralPublicKey } = decodeBootProof(details);
-    for (const bytes of [attestationDocument, manifestEnvelope, ephemeralPublicKey ?? new Uint8Array()])
-      expect(shown).toContain(toHex(bytes));
+    const received = JSON.stringify(details).replaceAll('"', "&quot;");
+    expect(shown).toContain(received);
+    expect(shown).toContain(toHex(decodeBootProof(details).ephemeralPublicKey ?? new Uint8Array()));
     expect(shown).toContain("which share holders see");
   });
 
@@ -271,9 +259,14 @@ describe("what is in the way is told, all of it", () => {
       "a bundle beside evidence",
       [bundle, boot],
       { policy: "none" },
-      [/^bundle\.json: a bundle is verified alone; remove boot\.json/],
+      [/^bundle\.json, boot\.json: a bundle or a bare document is verified alone; remove the others$/],
     ],
-    ["a document beside a bundle", [bundle, document], { policy: "none" }, [/each is verified alone/]],
+    [
+      "a document beside a bundle",
+      [bundle, document],
+      { policy: "none" },
+      [/^bundle\.json, document\.cbor: .* is verified alone/],
+    ],
     ["two activities", [boot, activity, activity], { policy: "none" }, [/one activity at a time/]],
     ["what a document does not say", [document], { policy: "none", organization: "x" }, [/has no organizations/]],
     ["addresses of nobody", [boot], { policy: "none", addresses: "0x01" }, [/^Addresses: enter the organization ID/]],
@@ -288,42 +281,25 @@ describe("what is in the way is told, all of it", () => {
   });
 });
 
-describe("the advice for a rejection by the policy", () => {
-  const labs = labPolicy(forged.anchorPem, [labDeployment(lab)]);
-  const strangers = forgeEvidence({ lab: new Forge(), at: new Date("2026-03-04T05:06:07.000Z") });
-  const other = { ...labDeployment(lab), namespace: "another/one" };
-  const adviceOf = async (files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<string | null> => {
-    return policyAdvice((await verifiedOf(files, asked)).report, files, asked.policy ?? NOTHING.policy);
+describe("files that are not used", () => {
+  const unusedOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): readonly string[] | null => {
+    const request = requested(files, { ...NOTHING, ...asked }, clock);
+    return request.faults === null ? request.unused : null;
   };
+  const project = file("package.json", { name: "app", version: "1.0.0" });
+  const other = file("other.pem", forgeEvidence({ lab: new Forge(), at: clock }).anchorPem);
 
-  it.each<[string, readonly ListedFile[], RegExp]>([
-    [
-      "of another namespace",
-      [boot, file("theirs.json", { ...labs, deployments: [other] })],
-      /^Only checks of the policy failed: theirs\.json pins another enclave\. .* remove it and add the policy/,
-    ],
-    [
-      "of another anchor",
-      [boot, file("theirs.json", labPolicy(strangers.anchorPem, [labDeployment(lab)]))],
-      /^theirs\.json does not accept the root of this evidence\. If .* Otherwise do not rely on this result\.$/,
-    ],
-    [
-      "of another anchor, beside a file that it does not name",
-      [boot, anchor, file("theirs.json", labPolicy(strangers.anchorPem, [labDeployment(lab)]))],
-      /Of lab\.pem it uses only the certificates that it names\./,
-    ],
-  ])("%s says what to do", async (_, files, wanted) => {
-    expect(await adviceOf(files)).toMatch(wanted);
+  it("are named with the reason: what is no evidence, and a root that the policy does not name", () => {
+    expect(unusedOf([boot, project, policyOf("lab.pem"), anchor, other])).toEqual([
+      expect.stringMatching(/^package\.json: ./),
+      "other.pem: the policy does not name it",
+    ]);
   });
 
-  it("is not shown of good evidence, of other failures, and without a policy of the reader", async () => {
-    const policy = file("policy.json", { ...labs, deployments: [other] });
-    const altered = file("boot.json", { ...forged.bootProof, qosManifestB64: "" });
-    expect(await adviceOf([boot, policyOf("lab.pem"), anchor])).toBe(null);
-    expect(await adviceOf([boot, policy], { nonce: "00ff" })).toBe(null);
-    expect(await adviceOf([altered, policy])).toBe(null);
-    expect(await adviceOf([boot, file("theirs.json", strangers.appProofs[0]), policy])).toBe(null);
-    expect(await adviceOf([boot], { policy: "none" })).toBe(null);
+  it("are none where all are used", () => {
+    expect(unusedOf([boot, app, policyOf("lab.pem"), anchor])).toEqual([]);
+    expect(unusedOf([boot, anchor, other], { policy: "none" })).toEqual([]);
+    expect(unusedOf([bundle, anchor], { policy: "none" })).toEqual([]);
   });
 });
 
@@ -412,35 +388,32 @@ describe("a title", () => {
 });
 
 describe("expected payloads", () => {
-  const asking = (...expectedValues: FormExpectedValue[]): Partial<FormValues> => ({
-    policy: "none",
-    expectedValues,
-  });
-  const payloadOf = (...rows: FormExpectedValue[]): unknown => {
-    const request = requested([boot, quote, anchor], { ...NOTHING, ...asking(...rows) }, clock);
+  const asking = (payloads: string, challenges = ""): Partial<FormValues> => ({ policy: "none", payloads, challenges });
+  const payloadOf = (...lines: Parameters<typeof asking>): unknown => {
+    const request = requested([boot, quote, anchor], { ...NOTHING, ...asking(...lines) }, clock);
     return request.faults ?? request.options.expected;
   };
 
-  it("are one expectation for each type, without an organization, and without rows that are empty", () => {
-    const rows = [row("/price", " 1.50"), EMPTY, row("/challenge", JSON.stringify(CHALLENGE), true)];
-    expect(payloadOf(...rows, row("/a", "null", false, " OTHER "), row("/b", "true", false, "OTHER"))).toEqual({
+  it("are one expectation for each type, without an organization, and without lines that are empty", () => {
+    const lines = ' QUOTE:/price=1.50\n\nOTHER:/a=null\r\nOTHER:/b=true\nOTHER:/c="=:"';
+    expect(payloadOf(lines, `QUOTE:/challenge="${CHALLENGE}"\n`)).toEqual({
       payload: [
         { type: "QUOTE", values: { "/price": 1.5, "/challenge": CHALLENGE }, challenge: "/challenge" },
-        { type: "OTHER", values: { "/a": null, "/b": true } },
+        { type: "OTHER", values: { "/a": null, "/b": true, "/c": "=:" } },
       ],
     });
-    expect(payloadOf(EMPTY, EMPTY)).toBe(undefined);
+    expect(payloadOf("\n \n")).toBe(undefined);
   });
 
-  it.each<[string, readonly FormExpectedValue[], string]>([
-    ["as signed", [row("/price", "15e-1"), row("/order/id", '"7"')], "authentic"],
-    ["with the challenge", [row("/challenge", `"${CHALLENGE}"`, true)], "authentic"],
-    ["another value", [row("/price", "1.5"), row("/order/id", '"8"')], "rejected"],
-    ["a text where a number was signed", [row("/price", '"1.5"')], "rejected"],
-    ["another challenge", [row("/challenge", `"${"z".repeat(22)}"`, true)], "rejected"],
-    ["another type", [row("/price", "1.5", false, "quote")], "rejected"],
-  ])("are compared: %s", async (_, rows, verdict) => {
-    expect(await verdictOf([boot, quote, anchor], asking(...rows))).toBe(verdict);
+  it.each<[string, Parameters<typeof asking>, string]>([
+    ["as signed", ['QUOTE:/price=15e-1\nQUOTE:/order/id="7"'], "authentic"],
+    ["with the challenge", ["", `QUOTE:/challenge="${CHALLENGE}"`], "authentic"],
+    ["another value", ['QUOTE:/price=1.5\nQUOTE:/order/id="8"'], "rejected"],
+    ["a text where a number was signed", ['QUOTE:/price="1.5"'], "rejected"],
+    ["another challenge", ["", `QUOTE:/challenge="${"z".repeat(22)}"`], "rejected"],
+    ["another type", ["quote:/price=1.5"], "rejected"],
+  ])("are compared: %s", async (_, lines, verdict) => {
+    expect(await verdictOf([boot, quote, anchor], asking(...lines))).toBe(verdict);
   });
 
   it("are not met by boot proofs alone, and not by a bundle without app proofs", async () => {
@@ -448,69 +421,47 @@ describe("expected payloads", () => {
       [boot, anchor],
       [bundle, anchor],
     ])
-      expect(await verdictOf(files, asking(row("/price", "1.5")))).toBe("rejected");
+      expect(await verdictOf(files, asking("QUOTE:/price=1.5"))).toBe("rejected");
   });
 
   it("stand beside an organization and its activity", async () => {
-    const asked = { ...asking(row("/price", "1.5")), organization: "x" };
+    const asked = { ...asking("QUOTE:/price=1.5"), organization: "x" };
     expect(await verdictOf([boot, quote, anchor], asked)).toBe("authentic");
     expect(faultsOf([boot, activity, quote, anchor], asked)).toBe(null);
     expect(faultsOf([boot, activity, quote, anchor], { ...asked, organization: " " })).toEqual([
       "Payloads with an activity: enter the organization ID of its owner, too.",
     ]);
-    expect(faultsOf([document, anchor], asking(row("/price", "1.5")))).toEqual([
+    expect(faultsOf([document, anchor], asking("QUOTE:/price=1.5"))).toEqual([
       expect.stringMatching(/^A bare attestation document has no .* payloads/),
     ]);
   });
 
-  it.each<[string, readonly FormExpectedValue[], readonly (string | RegExp)[]]>([
-    [
-      "a text without quotes",
-      [row("/a", "hello \u202e")],
-      ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
-    ],
-    [
-      "no value",
-      [EMPTY, row("/a", " ")],
-      ['Expected value 2: expected a value as JSON, such as "" for the empty text'],
-    ],
+  const NO_JSON = 'the value is not JSON; a text is in quotes, such as "42"';
+  it.each<[string, Parameters<typeof asking>, readonly (string | RegExp)[]]>([
+    ["a text without quotes, which is not repeated", ["A:/a=hello"], [`Payloads: A:/a: ${NO_JSON}`]],
+    ["no value", ["A:/a="], [`Payloads: A:/a: ${NO_JSON}`]],
+    ["no form of ours", ["hello \u202e"], ["Payloads: hello \\u{202e}: expected TYPE:/pointer=JSON"]],
     [
       "a number that no double holds",
-      [row("/a", "12345678901234567890"), row("/b", "1e999")],
-      [
-        /^Expected value 1: 12345678901234567890: not exact as a double, it/,
-        /^Expected value 2: 1e999: not exact as a double, it/,
-      ],
+      ["A:/a=12345678901234567890\nA:/b=1e999"],
+      [/^Payloads: A:\/a: 12345678901234567890: not exact/, /^Payloads: A:\/b: 1e999: not exact as a double, it/],
     ],
-    [
-      "an object",
-      [row("/a", '{"b": 1}')],
-      [/^Expected value 1: \/a: expected a string, finite number, boolean or null \(name members one by one\)/],
-    ],
-    ["no pointer", [row("", "1")], [/^Expected value 1: expected a JSON pointer, such as \/order\/id/]],
-    ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: empty"]],
-    [
-      "a mark and nothing else",
-      [row("", "", true, "")],
-      ['Expected value 1: expected a value as JSON, such as "" for the empty text'],
-    ],
+    ["an object", ['A:/a={"b": 1}'], [/^Payloads: A:\/a: expected a string, finite number, boolean or null/]],
+    ["no pointer", ["A:=1"], [/^Payloads: A:: expected a JSON pointer, such as \/order\/id/]],
+    ["no type", [":/a=1"], ["Payloads: :/a=1: expected TYPE:/pointer=JSON"]],
     [
       "a challenge that can be guessed",
-      [row("/a", '"0123456789abcdef01234567"', true)],
-      [/^Expected value 1: challenge: its value is not random enough/],
+      ["", 'A:/a="0123456789abcdef01234567"'],
+      [/^Challenges: A:\/a: its value is not random enough/],
     ],
-    [
-      "one pointer twice",
-      [row("/a", "1"), row("/a", "1"), row("/a", "1", false, "OTHER")],
-      ["Expected value 2: /a is entered twice for this type"],
-    ],
+    ["one pointer twice", ["A:/a=1\nA:/a=1\nB:/a=1"], ["Payloads: A:/a: entered twice"]],
     [
       "two challenges of one type",
-      [row("/a", `"${CHALLENGE}"`, true), row("/b", `"${CHALLENGE}"`, true)],
-      ["Expected value 2: a type of app proof has at most one challenge"],
+      ["", `A:/a="${CHALLENGE}"\nA:/b="${CHALLENGE}"`],
+      ["Challenges: A:/b: a type has at most one challenge"],
     ],
-  ])("%s is told at the form", (_, rows, faults) => {
-    expect(faultsOf([boot, quote, anchor], asking(...rows))).toEqual(
+  ])("%s is told at the form", (_, lines, faults) => {
+    expect(faultsOf([boot, quote, anchor], asking(...lines))).toEqual(
       faults.map((fault) => (typeof fault === "string" ? fault : (expect.stringMatching(fault) as unknown))),
     );
   });

@@ -8,7 +8,7 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { CHAIN } from "../../src/lab/pki.js";
 import { CHECK_ADVICE, parsePolicy, renderSummary, renderText } from "../../src/index.js";
 import { renderMarkdown } from "../../src/formats/index.js";
-import { checkItem } from "../../src/page/checks.js";
+import { checkList } from "../../src/page/checks.js";
 import { toHtml } from "../../src/show/markup.js";
 import { adviceOn } from "../../src/report/causes.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -245,8 +245,8 @@ describe("the steps after a rejection by pins", () => {
     const report = await judge(forge(), under({ pivotHash: "ee".repeat(32) }));
     const command = "bootproof pin --release RELEASE --app NAME --add-to policy.json --out next.json";
     expect(renderMarkdown(report)).toContain(`\n  - \`${command}\`\n`);
-    const item = checkItem(
-      report.checks.find(({ id }) => id === "policy.deployment")!,
+    const item = checkList(
+      report.checks.filter(({ id }) => id === "policy.deployment"),
       report,
     );
     expect(toHtml([item])).toContain(`<code class="step">${command}</code>`);
