@@ -16,29 +16,34 @@ const NEXT = JSON.stringify({
 });
 const MISSPELT = JSON.stringify({ policy: "bootproof/1", naem: "x", deployments: [{ pcr: {} }] });
 
+type State = readonly [file: string, exitCode: number, argv: readonly string[], stdin?: string];
+
 /** A file, the exit code, the command, and what it reads from stdin. */
-const STATES: readonly (readonly [file: string, code: number, argv: readonly string[], stdin?: string])[] = [
-  ["verified-summary.txt", 0, [...PAIR, "--policy", "-", "--summary"], PINNED],
-  ["rejected-summary.txt", 1, [...PAIR, "--policy", "-", "--summary"], NEXT],
-  ["rejected-retired.txt", 1, [...PAIR, "--policy", "-"], NEXT],
-  ["verified.md", 0, [...PAIR, "--policy", "-", "--format", "markdown"], PINNED],
-  ["rejected.md", 1, [...PAIR, "--policy", "-", "--format", "markdown"], NEXT],
-  ["not-verified.md", 2, ["verify", "--boot-proof", "nowhere.json", "--no-policy", "--format", "markdown"]],
-  ["diff-boot-proofs.txt", 1, ["diff", BOOT!, OTHER!]],
-  ["diff-policies.txt", 1, ["diff", "-", fileOf(PINNED)], NEXT],
-  ["policy-check.txt", 0, ["policy", "check", "-"], PINNED],
-  ["policy-check-malformed.txt", 2, ["policy", "check", "-"], MISSPELT],
-  ["explain.txt", 0, ["explain"]],
-  ["explain-check.txt", 0, ["explain", "bind.key"]],
-  ["explain-term.txt", 0, ["explain", "pivot"]],
-  ["measure-names.txt", 0, ["measure", "--role-arn", "arn:aws:iam::123456789012:role/signer"]],
+const STATES: readonly State[] = [
+  ["verified-summary", 0, [...PAIR, "--policy", "-", "--summary"], PINNED],
+  ["rejected-summary", 1, [...PAIR, "--policy", "-", "--summary"], NEXT],
+  ["rejected-retired", 1, [...PAIR, "--policy", "-"], NEXT],
+  ["verified", 0, [...PAIR, "--policy", "-", "--format", "markdown"], PINNED],
+  ["rejected", 1, [...PAIR, "--policy", "-", "--format", "markdown"], NEXT],
+  ["not-verified", 2, ["verify", "--boot-proof", "nowhere.json", "--no-policy", "--format", "markdown"]],
+  ["diff-boot-proofs", 1, ["diff", BOOT!, OTHER!]],
+  ["diff-policies", 1, ["diff", "-", fileOf(PINNED)], NEXT],
+  ["policy-check", 0, ["policy", "check", "-"], PINNED],
+  ["policy-check-malformed", 2, ["policy", "check", "-"], MISSPELT],
+  ["explain", 0, ["explain"]],
+  ["explain-check", 0, ["explain", "bind.key"]],
+  ["explain-term", 0, ["explain", "pivot"]],
+  ["measure-names", 0, ["measure", "--role-arn", "arn:aws:iam::123456789012:role/signer"]],
 ];
 
-it.each(STATES)("writes %s", async (file, exitCode, argv, stdin) => {
-  const { code, stdout } = await bootproof([...argv], stdin === undefined ? {} : { stdin });
+it.each(STATES)("writes %s", async (name, exitCode, argv, stdin = "") => {
+  const isText = !argv.includes("markdown");
+  const { code, stdout } = await bootproof([...argv], { stdin });
   expect(code).toBe(exitCode);
   // A value to copy is whole, and Markdown has no width.
-  const lines = file.endsWith(".md") ? [] : stdout.split("\n").filter((line) => !/[0-9a-f]{96}/.test(line));
+  const lines = isText ? stdout.split("\n").filter((line) => !/[0-9a-f]{96}/.test(line)) : [];
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-  await expect(stdout.replaceAll(process.cwd(), "/folder")).toMatchFileSnapshot(`golden/${file}`);
+  await expect(stdout.replaceAll(process.cwd(), "/folder")).toMatchFileSnapshot(
+    `golden/${name}.${isText ? "txt" : "md"}`,
+  );
 });
