@@ -1,5 +1,5 @@
 /** `bootproof diff`: shows what changed between two files, and what the changes mean. It verifies neither file. */
-import type { Side } from "../diff/diff.js";
+import type { Side } from "../diff/sides.js";
 import { MalformedError } from "../errors.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
@@ -45,7 +45,7 @@ export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
 
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
   if (areFolders([path])[0] === true) return sideOfFolder(files, path);
-  const { readSide } = await import("../diff/diff.js");
+  const { readSide } = await import("../diff/sides.js");
   const file = (await files.evidence(path))?.bytes;
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
@@ -67,7 +67,7 @@ async function sideOfFolder(files: InputFiles, path: string): Promise<Side | und
   const { manifest, approvals, faults } = release;
   for (const { file, message } of faults) files.fault(file, message);
   if (manifest === null) return undefined;
+  const { envelopeSide } = await import("../diff/sides.js");
   const manifestSetApprovals = approvals.map(({ signature, member }) => ({ signature, member }));
-  const value = { manifest, manifestSetApprovals, shareSetApprovals: [] };
-  return { kind: "manifest envelope", parts: { manifestEnvelope: { value, json: null } } };
+  return envelopeSide({ manifest, manifestSetApprovals, shareSetApprovals: [] });
 }

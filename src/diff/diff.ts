@@ -1,29 +1,17 @@
 /** Comparison of two inputs WITHOUT VERIFYING them. */
 import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
-import type { ParsePolicyOptions } from "../appraise/policy.js";
-import { fromUtf8 } from "../bytes.js";
-import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
-import { type EvidenceKind, KINDS, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
-import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
+import { KINDS } from "../inspect/kinds.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
-import { type Content, UnreportedChanges } from "./content.js";
-import { readDocument } from "./document.js";
-import { type Compared, type EvidenceParts, compareParts, readBootProofParts, comparableParts } from "./evidence.js";
-import { encodedEnvelope, encodedManifest } from "./manifest.js";
-import { ReportedPlaces } from "./place.js";
-import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
-import { type DecodedProvenance, compareProvenance, decodedProvenance } from "./provenance.js";
-import { compareReleases } from "./release.js";
+import { Scope, compareTrees } from "./compare.js";
+import { value } from "./comparers.js";
+import type { ContentObject } from "./content.js";
+import { type PolicyFacts, comparePolicies } from "./policy.js";
+import { RULES } from "./rules.js";
+import { type DiffInput, type Side, readSide } from "./sides.js";
 
-export interface DiffInput {
-  readonly file: Uint8Array;
-  /** Reads the policy's trust anchor files, as in `parsePolicy`. */
-  readonly readFile?: ParsePolicyOptions["readFile"];
-  /** Parses the YAML of a release, with every scalar as text. */
-  readonly readYaml?: (text: string) => Promise<unknown>;
-}
+export type { DiffInput };
 
 const DIFF_INPUT: MembersOf<DiffInput> = {
   file: fileBytes,
@@ -100,100 +88,54 @@ function copied(input: Uint8Array | DiffInput): DiffInput {
 }
 
 async function readWithin(name: string, input: DiffInput, faults: Fault[]): Promise<Side | undefined> {
-  const { value, faults: own } = await attemptLater(() => readSide(input));
+  const { value: side, faults: own } = await attemptLater(() => readSide(input));
   faults.push(...faultsIn(name, own, ": "));
-  return value;
-}
-
-/** An input after decoding. */
-export type Side =
-  | {
-      readonly kind: "boot proof" | "attestation document" | "manifest" | "manifest envelope";
-      readonly parts: EvidenceParts;
-    }
-  | { readonly kind: "policy"; readonly policy: PolicyFacts }
-  | { readonly kind: "release"; readonly release: Content }
-  | { readonly kind: "bundle"; readonly bundle: DecodedBundle }
-  | { readonly kind: "provenance bundle"; readonly provenance: DecodedProvenance };
-
-interface Given {
-  readonly recognised: Recognised;
-  /** Returns the JSON with numbers as written, so that 1 differs from 1.0. */
-  readonly literal: () => Content;
-  readonly input: DiffInput;
-}
-
-type Reader = (given: Given) => Promise<Side>;
-
-/** Readers by kind. Only these kinds can be compared. */
-const READERS: Readonly<Record<Side["kind"], Reader>> = {
-  "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
-  "attestation document": async ({ recognised: { bytes } }) => {
-    return { kind: "attestation document", parts: { attestationDocument: await readDocument(bytes, null) } };
-  },
-  manifest: async ({ recognised: { bytes } }) => ({ kind: "manifest", parts: { manifest: encodedManifest(bytes) } }),
-  "manifest envelope": async ({ recognised: { bytes } }) => {
-    return { kind: "manifest envelope", parts: { manifestEnvelope: encodedEnvelope(bytes) } };
-  },
-  policy: async ({ recognised: { bytes }, literal, input: { readFile } }) => {
-    return { kind: "policy", policy: await readPolicy(bytes, literal(), readFile === undefined ? {} : { readFile }) };
-  },
-  release: async ({ recognised: { bytes, json }, literal, input }) => {
-    const release = json !== undefined ? literal() : await readYaml(bytes, input);
-    if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "expected an object" }]);
-    return { kind: "release", release: release as Content };
-  },
-  bundle: async ({ recognised: { bytes }, literal }) => ({
-    kind: "bundle",
-    bundle: await readBundle(bytes, literal()),
-  }),
-  "provenance bundle": async ({ recognised: { bytes, json }, literal }) => {
-    if (json === undefined) throw notCompared("several provenance bundles, one on each line: give only one");
-    return { kind: "provenance bundle", provenance: decodedProvenance(bytes, literal()) };
-  },
-};
-
-async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
-  if (input.readYaml === undefined) throw notCompared("a release in YAML, which needs the option readYaml");
-  return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
-}
-
-/** Decodes an input. Throws {@link MalformedError} with every fault. */
-export async function readSide(input: DiffInput): Promise<Side> {
-  const recognised = recognise(input.file);
-  if (recognised === null) throw notCompared("not recognised");
-  const read = (READERS as Readonly<Partial<Record<EvidenceKind, Reader>>>)[recognised.kind];
-  if (read === undefined) throw notCompared(kindSentence(recognised.kind));
-  const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
-  return read({ recognised, literal, input });
-}
-
-function notCompared(what: string): MalformedError {
-  const message = `${what}; what can be compared: ${Object.keys(READERS).join(", ")}`;
-  return new MalformedError("diff", [{ path: "", message }]);
+  return side;
 }
 
 /** Lists at most `most` changes. Throws {@link MalformedError} if the sides have no part in common. */
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
-  const kind = before.kind === after.kind ? before.kind : `${before.kind} and ${after.kind}`;
-  if ("parts" in before && "parts" in after) {
-    const [one, other] = comparableParts(before.parts, after.parts);
-    const shared = Object.keys(one).filter((name) => Object.hasOwn(other, name));
-    if (shared.length === 0) throw incomparable(before, after);
-    const isBare = before.kind === after.kind && before.kind !== "boot proof";
-    const compared = before.kind === after.kind ? null : shared;
-    return differenceOf(compareParts(one, other, "", isBare), { kind, compared, most });
-  }
-  return differenceOf(compareWhole(before, after), { kind, compared: null, most });
+  const scope = Scope.of(most);
+  if (before.kind !== after.kind) return compareKinds(before, after, most);
+  const about = { kind: before.kind, compared: null, most };
+  if (before.kind === "policy")
+    return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", scope), scope, about);
+  const { tree } = after as typeof before;
+  const changes = compareTrees([before.tree, tree], "", scope, RULES[before.kind]);
+  const policies = before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, scope) : [];
+  return differenceOf([...policies, ...changes], scope, about);
 }
 
-function compareWhole(before: Side, after: Side): Compared {
-  if (before.kind === "policy" && after.kind === "policy") return comparePolicies(before.policy, after.policy, "");
-  if (before.kind === "release" && after.kind === "release") return compareReleases(before.release, after.release);
-  if (before.kind === "bundle" && after.kind === "bundle") return compareBundles(before.bundle, after.bundle);
-  if (before.kind === "provenance bundle" && after.kind === "provenance bundle")
-    return compareProvenance(before.provenance, after.provenance);
-  throw incomparable(before, after);
+const PARTS: Readonly<Partial<Record<Side["kind"], string>>> = {
+  "attestation document": "attestationDocument",
+  manifest: "manifest",
+  "manifest envelope": "manifestEnvelope",
+};
+/** Compares the parts that both sides have. If they share none, the manifest inside an envelope is used. */
+function compareKinds(before: Side, after: Side, most: number): Difference {
+  const [one, other] = [partsIn(before), partsIn(after)];
+  const isShared = Object.keys(one).some((name) => Object.hasOwn(other, name));
+  const [first, second] = isShared ? [one, other] : [withManifest(one), withManifest(other)];
+  const compared = Object.keys(first).filter((name) => Object.hasOwn(second, name));
+  if (compared.length === 0) throw incomparable(before, after);
+  const scope = Scope.of(most);
+  const found = compareTrees([first, second], "", scope, RULES["boot proof"]);
+  return differenceOf(found, scope, { kind: `${before.kind} and ${after.kind}`, compared, most });
+}
+
+function partsIn(side: Side): ContentObject {
+  if (!("tree" in side)) return {};
+  const own = PARTS[side.kind];
+  if (own !== undefined) return { [own]: side.tree };
+  const parts = side.kind === "boot proof" ? Object.values(PARTS) : [];
+  return Object.fromEntries(
+    parts.filter((name) => side.tree[name] !== undefined).map((name) => [name, side.tree[name]]),
+  );
+}
+
+function withManifest({ manifest, manifestEnvelope }: ContentObject): ContentObject {
+  const inside = manifest ?? (manifestEnvelope as ContentObject | undefined)?.["manifest"];
+  return inside === undefined ? {} : { manifest: inside };
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
@@ -203,21 +145,26 @@ function incomparable(before: Side, after: Side): MalformedError {
 
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
+/** Returns the changes of what policies accept, and the differences of their files that no such change covers. */
+function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, scope: Scope): readonly Found[] {
+  const { found, contents } = comparePolicies(before, after, place);
+  const rest = scope.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
+  const others = compareTrees(contents, place, rest).map((change): Found => {
+    return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
+  });
+  return [...found, ...others];
+}
+
+function packedChanges(before: PolicyFacts | null, after: PolicyFacts | null, scope: Scope): readonly Found[] {
+  if (before !== null && after !== null) return policyChanges(before, after, "policy", scope);
+  const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
+  return value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy");
+}
+
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
 
-function differenceOf(
-  { found = [], contents = [], encodings = [] }: Compared,
-  { kind, compared, most }: About,
-): Difference {
-  const unreported = new UnreportedChanges(
-    new ReportedPlaces(found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
-    most,
-  );
-  for (const [place, before, after] of contents) unreported.add([before, after], place);
-  const rest = kind === "policy" || kind === "bundle" ? unreported.found.map(commentNamed) : unreported.found;
-  const known = [...found, ...rest];
-  const changes = worstFirst(merged([...known, ...unexplained(encodings, known)]));
-  const uncounted = unreported.total - unreported.found.length;
+function differenceOf(found: readonly Found[], { uncounted }: Scope, { kind, compared, most }: About): Difference {
+  const changes = worstFirst(merged(found));
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
   ) as Record<Severity, number>;
@@ -232,18 +179,6 @@ function differenceOf(
     changes: Object.freeze(changes.slice(0, most)),
     leftOut: uncounted + Math.max(0, changes.length - most),
   });
-}
-
-function commentNamed(change: Found): Found {
-  return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
-}
-
-/** Returns the differences of encoding at places where no other change is reported. */
-function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
-  const places = new ReportedPlaces(known.map(({ place }) => place));
-  return encodings.filter(({ place }) =>
-    place === "" ? known.length === 0 : !places.has(place) && !places.hasBelow(place),
-  );
 }
 
 /** Merges changes that are equal except for their places. */

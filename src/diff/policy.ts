@@ -4,8 +4,8 @@ import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js
 import type { SetPin } from "../appraise/facts.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise/pins.js";
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
+import { shownCertificate } from "../inspect/shown.js";
 import { type ChangeId, type Found, found } from "./changes.js";
-import { certificateText } from "./document.js";
 import { type Comparer, entries, ignored, members, toggle, value } from "./comparers.js";
 import {
   type Content,
@@ -16,8 +16,9 @@ import {
   keyed,
   rewritten,
 } from "./content.js";
-import type { Compared } from "./evidence.js";
+import type { Sides } from "./compare.js";
 import { placeIn } from "./place.js";
+import { certificateText } from "./rules.js";
 
 /** A policy and its file. */
 export interface PolicyFacts {
@@ -35,7 +36,11 @@ export async function readPolicy(
   options: ParsePolicyOptions,
 ): Promise<PolicyFacts> {
   const policy = parsePolicy(file, options);
-  const anchors = await Promise.all(policy.trustAnchors.map(({ certificate }) => certificateText(certificate)));
+  const anchors = await Promise.all(
+    policy.trustAnchors.map(async ({ certificate }) =>
+      certificateText((await shownCertificate(certificate)) as Content),
+    ),
+  );
   return { policy, json, anchors };
 }
 
@@ -101,7 +106,7 @@ type BesidePins = Omit<DeploymentPins, PinName>;
 const compareBesidePins = members<BesidePins>({
   name: value("policy.deployment-name"),
   kind: value("policy.kind"),
-  open: entries<string>("policy.open", String, {}),
+  open: entries("policy.open"),
   appProofTypes: ignored,
 });
 
@@ -244,7 +249,7 @@ type PolicyRow = (before: PolicyFacts, after: PolicyFacts, place: string) => rea
 /** Two versions of a signed policy differ in what they accept, so `signed` itself is not compared. */
 const POLICY_ROWS: { readonly [K in Exclude<keyof Policy, "signed">]: PolicyRow } = {
   trustAnchors: (before, after, place) =>
-    entries<string>("policy.trust-anchor", String, {})(before.anchors, after.anchors, place).map((change) => ({
+    entries("policy.trust-anchor")(before.anchors, after.anchors, place).map((change) => ({
       ...change,
       place,
     })),
@@ -274,7 +279,7 @@ const DEPLOYMENT_RULES: Rules = {
   publicKey: anyCaseInside,
   manifestSet: SET_RULES,
   shareSet: SET_RULES,
-  open: (list) => keyed(list, contentText, {}),
+  open: (list) => keyed(list, contentText),
 };
 
 /** Returns the content of the file. Each deployment has the key of its pair, so that pairs are compared. */
@@ -293,18 +298,21 @@ function contentOf(
   return rewritten(json, { deployments: list });
 }
 
-export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string): Compared {
+export interface ComparedPolicies {
+  readonly found: readonly Found[];
+  /** The contents in which to look for other differences. */
+  readonly contents: Sides;
+}
+
+export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string): ComparedPolicies {
   const names = Object.keys(POLICY_ROWS) as (keyof typeof POLICY_ROWS)[];
   const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
   const keys = new Map(pairs.flatMap(({ key, before: one, after: other }) => [one, other].map((side) => [side!, key])));
   return {
     found: names.flatMap((name) => POLICY_ROWS[name](before, after, placeIn(place, name))),
     contents: [
-      [
-        place,
-        contentOf(before.json, before.policy.deployments, keys),
-        contentOf(after.json, after.policy.deployments, keys),
-      ],
+      contentOf(before.json, before.policy.deployments, keys),
+      contentOf(after.json, after.policy.deployments, keys),
     ],
   };
 }

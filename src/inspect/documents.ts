@@ -6,7 +6,7 @@ import { COSE_SIGN1_TAG, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { attempt } from "../errors.js";
 import { algorithmFaults } from "../verify/attestation.js";
 import { type DescribedObject, type Inspected, UNREADABLE, inspectedAs, unshown } from "./described.js";
-import { shownObject, shown } from "./shown.js";
+import { shownObject, treeOf } from "./shown.js";
 
 export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
   const cose = attempt(() => decodeCoseSign1(bytes));
@@ -28,9 +28,7 @@ export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
   });
   const map = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true })).value;
   const rest: DescribedObject =
-    map instanceof Map
-      ? unshown(await shown(map), { value, faults, members: MEMBERS })
-      : { [UNREADABLE]: toHex(payload) };
+    map instanceof Map ? unshown(treeOf(map), { value, faults, members: MEMBERS }) : { [UNREADABLE]: toHex(payload) };
   const header = algorithmFaults(cose.value).map((message) => ({ path: "", message }));
   const unknown = unknownKeys.map((key) => ({ path: "", message: `unknown key ${JSON.stringify(key)}` }));
   return inspectedAs([...header, ...faults, ...unknown], { ...says, ...rest });

@@ -6,6 +6,7 @@ import { imageDigestText } from "../decode/manifest/image-digest.js";
 import {
   type Approval,
   type Manifest,
+  type ManifestEnvelope,
   type PivotManifest,
   approvalNames,
   decodeManifest,
@@ -26,38 +27,28 @@ import {
   inspectedAs,
   restOf,
 } from "./described.js";
-import { shownObject } from "./shown.js";
+import { treeOf } from "./shown.js";
 
 export async function inspectManifest(bytes: Uint8Array): Promise<Inspected> {
   const { value, faults } = attempt(() => decodeManifest(bytes));
   if (value === undefined) return inspectedAs(faults, unreadJson(bytes));
-  return inspectedAs(faults, { ...(await shownManifest(value)), ...unknownIn(bytes, readOf(value)) });
+  return inspectedAs(faults, { ...(await shownManifest(value)), [UNKNOWN]: unknownInManifest(value, jsonOf(bytes)) });
 }
 
 export async function inspectEnvelope(bytes: Uint8Array): Promise<Inspected> {
   const { value, faults } = attempt(() => decodeManifestEnvelope(bytes));
   if (value === undefined) return inspectedAs(faults, unreadJson(bytes));
-  const { manifest, manifestSetApprovals, shareSetApprovals } = value;
-  const names = approvalNames(manifest.version, membersOf(jsonOf(bytes)));
-  const read = {
-    manifest: readOf(manifest),
-    [names.manifestSet]: manifestSetApprovals,
-    [names.shareSet]: shareSetApprovals,
-  };
   return inspectedAs(faults, {
-    manifest: await shownManifest(manifest),
-    ...(await shownObject({
-      manifestSetApprovals: manifestSetApprovals.map(flatApproval),
-      shareSetApprovals: shareSetApprovals.map(flatApproval),
-    })),
-    ...unknownIn(bytes, read),
+    ...envelopeTree(value),
+    manifest: await shownManifest(value.manifest),
+    [UNKNOWN]: unknownInEnvelope(value, jsonOf(bytes)),
   });
 }
 
-export async function inspectApproval(bytes: Uint8Array): Promise<Inspected> {
+export function inspectApproval(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodeApproval(bytes));
   if (value === undefined) return inspectedAs(faults, unreadJson(bytes));
-  return inspectedAs(faults, { ...(await shownObject(flatApproval(value))), ...unknownIn(bytes, value) });
+  return inspectedAs(faults, { ...approvalTree(value), [UNKNOWN]: restOf(jsonOf(bytes), value) });
 }
 
 /** Returns the parsed JSON, or undefined for Borsh. */
@@ -71,16 +62,42 @@ function unreadJson(bytes: Uint8Array): DescribedObject | null {
   return json === undefined ? null : { [UNREADABLE]: json as Described };
 }
 
-function unknownIn(bytes: Uint8Array, read: unknown): DescribedObject {
-  return { [UNKNOWN]: restOf(jsonOf(bytes), read) };
+/**
+ * Returns the members of a manifest's JSON that were not read. A pivot manifest may have unknown members, which are
+ * ignored and not hashed. A workload manifest with unknown members is refused.
+ */
+export function unknownInManifest(manifest: Manifest, json: unknown): Described | undefined {
+  return restOf(json, readOf(manifest));
 }
 
-/**
- * Returns the members of the JSON that were read, or true if all were read. A pivot manifest may have unknown members,
- * which are ignored and not hashed. A workload manifest with unknown members is refused.
- */
 function readOf(manifest: Manifest): unknown {
   return manifest.pivot === undefined || manifest;
+}
+
+export function unknownInEnvelope(envelope: ManifestEnvelope, json: unknown): Described | undefined {
+  const names = approvalNames(envelope.manifest.version, membersOf(json));
+  return restOf(json, {
+    manifest: readOf(envelope.manifest),
+    [names.manifestSet]: envelope.manifestSetApprovals,
+    [names.shareSet]: envelope.shareSetApprovals,
+  });
+}
+
+export function manifestTree(manifest: Manifest): DescribedObject {
+  return treeOf(manifest) as DescribedObject;
+}
+
+export function envelopeTree(envelope: ManifestEnvelope): DescribedObject {
+  const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
+  return {
+    manifest: manifestTree(manifest),
+    manifestSetApprovals: manifestSetApprovals.map(approvalTree),
+    shareSetApprovals: shareSetApprovals.map(approvalTree),
+  };
+}
+
+function approvalTree({ member, signature }: Approval): DescribedObject {
+  return treeOf({ ...member, signature }) as DescribedObject;
 }
 
 async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
@@ -89,7 +106,7 @@ async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
   const { awsRootCertificate: root, ...measured } = enclave;
   // The AWS root is not shown in full, because its hash identifies it.
   const isAwsRoot = equalBytes(root, AWS_NITRO_ROOT_G1.certificate.der);
-  return shownObject({
+  return treeOf({
     version,
     hash: await manifestHash(manifest),
     ...others,
@@ -100,9 +117,5 @@ async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
     },
     workloads: workloads?.map((one) => ({ ...one, imageDigest: imageDigestText(one.imageDigest) })),
     patchSet: patchSet && { ...patchSet, members: patchSet.members.map(({ pubKey }) => pubKey) },
-  });
-}
-
-function flatApproval({ member, signature }: Approval): object {
-  return { ...member, signature };
+  }) as DescribedObject;
 }

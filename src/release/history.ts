@@ -4,6 +4,7 @@ import type { SetPin } from "../appraise/facts.js";
 import type { QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
 import { compareSides } from "../diff/diff.js";
+import { manifestSide } from "../diff/sides.js";
 import type { Anchor } from "./demand.js";
 import type { CheckedAlone } from "./one.js";
 import type { Release } from "./release.js";
@@ -169,8 +170,6 @@ export function approversIn(approvers: readonly QuorumMember[], keys: readonly s
 }
 
 function stepBetween(before: Readable, after: Readable): ReleaseStep {
-  const side = ({ release }: Readable) =>
-    ({ kind: "manifest", parts: { manifest: { value: release.manifest, json: null } } }) as const;
-  const { changes } = compareSides(side(before), side(after));
+  const { changes } = compareSides(manifestSide(before.release.manifest), manifestSide(after.release.manifest));
   return Object.freeze({ from: before.release.name, to: after.release.name, changes });
 }

@@ -1,8 +1,12 @@
 /** The manifest or envelope under review, in any encoding, and its changes since a previous one. */
-import { type Manifest, type ManifestEnvelope, decodeManifest } from "../decode/manifest/index.js";
-import type { JsonObject } from "../decode/json.js";
+import {
+  type Manifest,
+  type ManifestEnvelope,
+  decodeManifest,
+  decodeManifestEnvelope,
+} from "../decode/manifest/index.js";
 import { type Change, compareSides } from "../diff/diff.js";
-import { type Encoded, encodedEnvelope, encodedManifest } from "../diff/manifest.js";
+import { jsonOf, manifestSide } from "../diff/sides.js";
 import type { Content } from "../diff/content.js";
 import { MalformedError, attempt, faultsIn } from "../errors.js";
 import { kindSentence, recognise } from "../inspect/kinds.js";
@@ -30,16 +34,15 @@ function readEither(given: Uint8Array): ReadManifest {
   if (recognised?.kind === "manifest envelope") return readEnvelope(bytes);
   if (recognised !== null && recognised.kind !== "manifest")
     throw malformed(`${kindSentence(recognised.kind)}, not a manifest`);
-  const { value, json } = encodedManifest(bytes);
-  return { manifest: value, json, manifestSetApprovals: [], shareSetApprovals: [] };
+  return { manifest: decodeManifest(bytes), json: jsonOf(bytes), manifestSetApprovals: [], shareSetApprovals: [] };
 }
 
 /** Refuses an envelope whose bytes can also be read as a bare manifest, because two readers would see two manifests. */
 function readEnvelope(bytes: Uint8Array): ReadManifest {
-  const { value, json } = encodedEnvelope(bytes);
+  const envelope = decodeManifestEnvelope(bytes);
   if (attempt(() => decodeManifest(bytes)).value !== undefined)
     throw malformed("ambiguous: the bytes are both a manifest and an envelope");
-  return { ...value, json: json && (json as JsonObject & Record<string, Content>)["manifest"]! };
+  return { ...envelope, json: jsonOf(bytes)?.["manifest"] ?? null };
 }
 
 function malformed(message: string): MalformedError {
@@ -48,7 +51,7 @@ function malformed(message: string): MalformedError {
 
 /** Returns every change to what an approval signs. */
 export function changesBetween(before: GivenManifest, after: GivenManifest): readonly Change[] {
-  return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
+  return changesOf({ ...before, json: null }, { ...after, json: null });
 }
 
 /**
@@ -62,12 +65,11 @@ export function unsignedChanges(
 ): readonly Change[] {
   if (before.json === null || after.json === null || before.manifest.version !== after.manifest.version) return [];
   const known = new Set(signed.map(textOf));
-  const changes = changesOf({ value: before.manifest, json: before.json }, { value: after.manifest, json: after.json });
-  return changes.filter((change) => !known.has(textOf(change)));
+  return changesOf(before, after).filter((change) => !known.has(textOf(change)));
 }
 
-function changesOf(before: Encoded<Manifest>, after: Encoded<Manifest>): readonly Change[] {
-  const [one, other] = [before, after].map((manifest) => ({ kind: "manifest", parts: { manifest } }) as const);
+function changesOf(before: ReadManifest, after: ReadManifest): readonly Change[] {
+  const [one, other] = [before, after].map(({ manifest, json }) => manifestSide(manifest, json));
   return compareSides(one!, other!, Number.POSITIVE_INFINITY).changes;
 }
 

@@ -15,8 +15,8 @@ import {
 import type { DeploymentPins } from "../appraise/parsed-policy.js";
 import { type PinName, commonPcrs } from "../appraise/pins.js";
 import type { Change } from "../diff/diff.js";
-import { contentAt, contentJson } from "../diff/content.js";
-import { decodedContent } from "../diff/manifest.js";
+import { type Content, contentJson, memberOf } from "../diff/content.js";
+import { manifestTree } from "../inspect/manifests.js";
 
 /** What the caller has besides the policy. Each can fix values that a pin cannot fix. */
 export interface Beside {
@@ -158,9 +158,9 @@ interface Place {
 /** Returns every member that the manifest or the previous one has. */
 export function manifestMembers(given: Manifest, since: Since | null): readonly ManifestMember[] {
   const manifests = [since?.previous, given];
-  const sides = manifests.map((manifest) => manifest && decodedContent(manifest));
+  const sides = manifests.map((manifest) => manifest && (manifestTree(manifest) as Content));
   const text = (side: number, path: readonly string[]): string | null => {
-    const content = contentAt(sides[side], path);
+    const content = path.reduce(stepInto, sides[side]);
     return content === undefined ? null : contentJson(content);
   };
   const places = placesIn(manifests.flatMap((manifest) => manifest ?? []));
@@ -177,6 +177,12 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
     return [{ place, name, ownName, before, after, isChanged, isHeld: (pins, beside) => isHeld(pins, beside, own) }];
   });
   return [...members, ...[...rest].map(withoutRow)];
+}
+
+/** Returns the member of an object, or the item of that name of a list. */
+function stepInto(content: Content | undefined, name: string): Content | undefined {
+  const named = Array.isArray(content) ? (content as Content[]) : null;
+  return named === null ? memberOf(content, name) : named.find((item) => memberOf(item, "name") === name);
 }
 
 /**
@@ -216,7 +222,7 @@ function placesIn(manifests: readonly Manifest[]): readonly Place[] {
     ...rowsAt(PIVOT, "pivot"),
     ...[...workloads].flatMap((name): Place[] => [
       ...rowsAt(ofWorkload, "workloads", name),
-      { path: ["workloads", name], value: ["workloads", name, "image"], row: itself },
+      { path: ["workloads", name], value: ["workloads", name, "imageDigest"], row: itself },
     ]),
     ...rowsAt(ENCLAVE, "enclave"),
     ...rowsAt(OTHERS),
