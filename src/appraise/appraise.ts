@@ -18,6 +18,7 @@ import {
 import { ADDED, derivingDeployments } from "./derivation.js";
 import { type DocumentFacts, factsOf } from "./facts.js";
 import {
+  type DeploymentKind,
   type Explanation,
   PINS,
   PIN_CHECKS,
@@ -114,7 +115,7 @@ function rulesNotApplied({ appProofs }: Policy, setting: AppraisalSetting): stri
     .map((rule) => `appProofs.${rule}`);
 }
 
-interface Compared {
+export interface ComparedDeployment {
   readonly pins: DeploymentPins;
   readonly answers: ReadonlyMap<PinName, PinAnswer>;
   readonly scope: Scope;
@@ -122,7 +123,7 @@ interface Compared {
   readonly differing: readonly PolicyCheckId[];
 }
 
-function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
+function matchedDeployment({ pins, scope }: ComparedDeployment): MatchedDeployment {
   return Object.freeze({
     name: pins.name,
     open: scope.open,
@@ -139,29 +140,28 @@ function appraiseDeployment(
   policy: Policy,
   setting: Pick<AppraisalSetting, "now" | "maxAgeMs">,
   checklist: Checklist,
-): Compared | null {
+): ComparedDeployment | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
   appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, policy, setting, checklist);
-  const [kind, what] =
-    facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
-  const candidates = policy.deployments.filter((pins) => pins.kind === kind);
-  if (candidates.length === 0) {
+  const compared = compareDeployments(policy, facts);
+  if (compared.length === 0) {
+    const kind = kindOf(facts);
+    const what = kind === "qos" ? "a boot proof" : "a bare document";
     checklist.fail("policy.deployment", `only a deployment of kind ${kind} matches ${what}, and the policy has none`, {
       causes: [{ code: "deployment-kind", kind }],
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
   }
-  const compared = candidates.map((pins) => compareDeployment(pins, facts));
-  const nearest = leastBy(compared, ({ differing }) => differing.length);
+  const nearest = nearestOf(compared);
   for (const id of PIN_CHECKS) report(id, nearest, checklist);
   reportScope(nearest, checklist);
   reportDeployment(nearest, policy, checklist);
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-function reportDeployment({ pins, differing }: Compared, { signed }: Policy, checklist: Checklist): boolean {
+function reportDeployment({ pins, differing }: ComparedDeployment, { signed }: Policy, checklist: Checklist): boolean {
   if (differing.length === 0) return checklist.pass("policy.deployment", `is ${pins.name}`);
   const words = `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`;
   const { kind } = pins;
@@ -175,7 +175,21 @@ function howItDiffers(differing: readonly PolicyCheckId[]): DeploymentCause["is"
   return differing.includes("policy.nonce") ? "older" : "changed";
 }
 
-function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
+function kindOf({ bootProof }: DocumentFacts): DeploymentKind {
+  return bootProof === null ? "nitro" : "qos";
+}
+
+/** Compares evidence, verified or not, with the pins of each deployment of its kind. */
+export function compareDeployments({ deployments }: Policy, facts: DocumentFacts): readonly ComparedDeployment[] {
+  return deployments.filter(({ kind }) => kind === kindOf(facts)).map((pins) => compareDeployment(pins, facts));
+}
+
+/** Returns the deployment that differs in the fewest checks. */
+export function nearestOf(compared: readonly ComparedDeployment[]): ComparedDeployment {
+  return leastBy(compared, ({ differing }) => differing.length);
+}
+
+function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): ComparedDeployment {
   const answers = new Map<PinName, PinAnswer>();
   const unmet = new Set<PolicyCheckId>();
   for (const name of PIN_NAMES) {
@@ -194,7 +208,7 @@ const PINS_OF: ReadonlyMap<PolicyCheckId, readonly PinName[]> = new Map(
   PIN_CHECKS.map((id) => [id, PIN_NAMES.filter((name) => PINS[name].check === id)]),
 );
 
-function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
+function report(id: PolicyCheckId, { pins, answers }: ComparedDeployment, checklist: Checklist): boolean {
   const own = PINS_OF.get(id)!.flatMap((name) => answers.get(name) ?? []);
   if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
   const [only] = own;
@@ -220,7 +234,7 @@ function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Check
   });
 }
 
-function reportScope({ pins, scope, differing }: Compared, checklist: Checklist): void {
+function reportScope({ pins, scope, differing }: ComparedDeployment, checklist: Checklist): void {
   if (scope.faults.length > 0) checklist.fail("policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
   else if (differing.length > 0) checklist.skip("policy.scope", "no pinned deployment matches");
   else if (scope.reasons.length > 0) checklist.warn("policy.scope", `${pins.name}: ${scope.reasons.join("; ")}`);

@@ -1,5 +1,7 @@
 /** Verified evidence in the format of pins, which is lower-case hex. */
 import { toHex } from "../bytes.js";
+import type { AttestationDocument } from "../decode/attestation-document.js";
+import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { Manifest, MemberSet } from "../decode/manifest/index.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -50,16 +52,31 @@ export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): Docu
 }
 
 function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
-  const bootProof = "attestation" in evidence ? evidence : null;
-  const { document } = "attestation" in evidence ? evidence.attestation : evidence;
+  if (!("attestation" in evidence)) return documentFacts(evidence.document, null);
+  const { attestation, manifest, manifestHash, commitment, unverifiedLabels: labels } = evidence;
+  return documentFacts(attestation.document, { manifest, manifestHash, commitment, labels });
+}
+
+/** What a boot proof has beside its document. */
+interface Booted extends Pick<BootProofFacts, "commitment"> {
+  readonly labels: BootProofLabels;
+  readonly manifest: Manifest;
+  readonly manifestHash: Uint8Array;
+}
+
+/** Returns the facts of a document, and of the boot proof around it. Nothing is verified here. */
+export function documentFacts(
+  { pcrs, userData, publicKey }: Pick<AttestationDocument, "pcrs" | "userData" | "publicKey">,
+  booted: Booted | null,
+): DocumentFacts {
   return {
-    pcrs: new Map([...document.pcrs].map(([index, value]) => [index, toHex(value)])),
-    userData: document.userData && toHex(document.userData),
-    publicKey: document.publicKey && toHex(document.publicKey),
-    bootProof: bootProof && {
-      ...factsIn(bootProof.manifest, bootProof.manifestHash),
-      commitment: bootProof.commitment,
-      labels: { ...bootProof.unverifiedLabels },
+    pcrs: new Map([...pcrs].map(([index, value]) => [index, toHex(value)])),
+    userData: userData && toHex(userData),
+    publicKey: publicKey && toHex(publicKey),
+    bootProof: booted && {
+      ...factsIn(booted.manifest, booted.manifestHash),
+      commitment: booted.commitment,
+      labels: { ...booted.labels },
     },
   };
 }

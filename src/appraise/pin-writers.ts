@@ -45,7 +45,8 @@ export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsF
   return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 }
 
-const WRITTEN_PCRS = [0, 1, 2, 3];
+/** The PCRs that identify an image and who runs it. The others change with each boot, or show who signed the image. */
+export const WRITTEN_PCRS: readonly number[] = [0, 1, 2, 3];
 
 /** Writes PCRs without zeros, which identify no enclave. */
 function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {

@@ -7,6 +7,7 @@ import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meani
 import { Scope, compareTrees } from "./compare.js";
 import { value } from "./comparers.js";
 import type { ContentObject } from "./content.js";
+import { type PinsDifference, pinsDifference } from "./pins.js";
 import { type PolicyFacts, comparePolicies } from "./policy.js";
 import { RULES } from "./rules.js";
 import { type DiffInput, type Side, readSide } from "./sides.js";
@@ -49,6 +50,8 @@ export interface Difference {
    * compared.
    */
   readonly compared: readonly string[] | null;
+  /** The pins of a policy, compared with evidence. Null for any other two inputs. */
+  readonly pins: PinsDifference | null;
   readonly counts: Readonly<Record<Severity, number>>;
   /** The changes, worst first. */
   readonly changes: readonly Change[];
@@ -63,7 +66,8 @@ const MAX_CHANGES = 1000;
 
 /**
  * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or provenance
- * bundles WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same`
+ * bundles WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts, and a policy
+ * with a boot proof or a document, which meets its pins (`same`) or differs from them (`pins`). Otherwise `same`
  * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws {@link
  * MalformedError} with the faults of both inputs (`a`, `b`) if one is malformed or of a kind that cannot be compared,
  * or if they have no part in common.
@@ -95,8 +99,8 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
 
 /** Lists at most `most` changes. Throws {@link MalformedError} if the sides have no part in common. */
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
+  if (before.kind !== after.kind) return comparePins(before, after) ?? compareKinds(before, after, most);
   const scope = Scope.of(most);
-  if (before.kind !== after.kind) return compareKinds(before, after, most);
   const about = { kind: before.kind, compared: null, most };
   if (before.kind === "policy")
     return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", scope), scope, about);
@@ -104,6 +108,16 @@ export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Dif
   const changes = compareTrees([before.tree, tree], "", scope, RULES[before.kind]);
   const policies = before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, scope) : [];
   return differenceOf([...policies, ...changes], scope, about);
+}
+
+/** Compares a policy with evidence, in either order. Returns null for other kinds. */
+function comparePins(before: Side, after: Side): Difference | null {
+  const [policy, evidence] = before.kind === "policy" ? [before, after] : [after, before];
+  if (policy.kind !== "policy" || !("facts" in evidence)) return null;
+  const pins = pinsDifference(policy.policy.policy, evidence.facts);
+  const kind = `${before.kind} and ${after.kind}`;
+  const difference = differenceOf([], Scope.of(0), { kind, compared: ["pins"], most: 0 });
+  return Object.freeze({ ...difference, same: pins.nearest?.holds === true, pins });
 }
 
 const PARTS: Readonly<Partial<Record<Side["kind"], string>>> = {
@@ -175,6 +189,7 @@ function differenceOf(found: readonly Found[], { uncounted }: Scope, { kind, com
     same: changes.length === 0,
     kind,
     compared,
+    pins: null,
     counts: Object.freeze(counts),
     changes: Object.freeze(changes.slice(0, most)),
     leftOut: uncounted + Math.max(0, changes.length - most),

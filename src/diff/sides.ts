@@ -2,9 +2,10 @@
 import { decodeBundle, isSignedEnvelope, payloadIn } from "../bundle/file.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { Checklist } from "../checks.js";
+import { type DocumentFacts, documentFacts } from "../appraise/facts.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { decodeAttestationDocument } from "../decode/attestation-document.js";
-import { decodeBootProof } from "../decode/boot-proof.js";
+import { type BootProof, decodeBootProof } from "../decode/boot-proof.js";
 import { buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
@@ -23,7 +24,7 @@ import { inspectAppProofs, inspectBootProof } from "../inspect/evidence.js";
 import { type EvidenceKind, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { envelopeTree, manifestTree, unknownInEnvelope, unknownInManifest } from "../inspect/manifests.js";
 import { inspectProvenance } from "../inspect/provenance.js";
-import { checkCommitment } from "../verify/commitment.js";
+import { type CommitmentKind, checkCommitment } from "../verify/commitment.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 import { type Content, type ContentObject, memberOf } from "./content.js";
 import { type PolicyFacts, readPolicy } from "./policy.js";
@@ -37,9 +38,18 @@ export interface DiffInput {
   readonly readYaml?: (text: string) => Promise<unknown>;
 }
 
+type PinnedKind = "boot proof" | "attestation document";
+
+/** Evidence as a tree, and what pins of policies are compared with. */
+interface Pinnable {
+  readonly tree: ContentObject;
+  readonly facts: DocumentFacts;
+}
+
 /** An input after decoding. */
 export type Side =
-  | { readonly kind: Exclude<keyof typeof RULES, "bundle">; readonly tree: ContentObject }
+  | { readonly kind: Exclude<keyof typeof RULES, "bundle" | PinnedKind>; readonly tree: ContentObject }
+  | ({ readonly kind: PinnedKind } & Pinnable)
   | { readonly kind: "bundle"; readonly tree: ContentObject; readonly policy: PolicyFacts | null }
   | { readonly kind: "policy"; readonly policy: PolicyFacts };
 
@@ -52,8 +62,8 @@ interface Given {
 
 /** Readers by kind. Only these kinds can be compared. */
 const READERS: { readonly [K in Side["kind"]]: (given: Given) => Promise<Omit<Side & { kind: K }, "kind">> } = {
-  "boot proof": async ({ literal }) => ({ tree: await bootProofTree(literal()) }),
-  "attestation document": async ({ recognised: { bytes } }) => ({ tree: await documentTree(bytes, null) }),
+  "boot proof": async ({ literal }) => readBootProof(literal()),
+  "attestation document": async ({ recognised: { bytes } }) => readDocument(bytes, null),
   manifest: async ({ recognised: { bytes } }) => ({ tree: manifestOf(decodeManifest(bytes), jsonOf(bytes)) }),
   "manifest envelope": async ({ recognised: { bytes } }) => ({ tree: envelopeOf(bytes) }),
   policy: async ({ recognised: { bytes }, literal, input: { readFile } }) => ({
@@ -129,22 +139,30 @@ function envelopeOf(encoding: Uint8Array): ContentObject {
   };
 }
 
-/**
- * Returns the tree of a document with the kind of its commitment. `hash` is that of the given manifest, or null to use
- * the document's user data.
- */
-async function documentTree(encoding: Uint8Array, hash: Uint8Array | null): Promise<ContentObject> {
-  const document = decodeAttestationDocument(encoding);
-  const commitment = await checkCommitment(document, hash ?? document.userData ?? undefined, new Checklist("boot[0]"));
-  const { says } = await inspectDocument(encoding);
-  return {
-    ...(says as ContentObject),
-    [COMMITMENT]: commitment?.kind ?? "none",
-    ...spelledAs("CBOR", toHex(encoding)),
-  };
+/** The manifest that a boot proof has beside its document. */
+interface Booted {
+  readonly manifest: Manifest;
+  readonly manifestHash: Uint8Array;
+  readonly labels: BootProof["labels"];
 }
 
-async function bootProofTree(json: Content): Promise<ContentObject> {
+/** Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. */
+async function readDocument(encoding: Uint8Array, booted: Booted | null): Promise<Pinnable> {
+  const document = decodeAttestationDocument(encoding);
+  const hash = booted?.manifestHash ?? document.userData ?? undefined;
+  const commitment = (await checkCommitment(document, hash, new Checklist("boot[0]")))?.kind;
+  const { says } = await inspectDocument(encoding);
+  const tree = {
+    ...(says as ContentObject),
+    [COMMITMENT]: commitment ?? "none",
+    ...spelledAs("CBOR", toHex(encoding)),
+  };
+  // A document that commits to nothing meets no pin of a commitment.
+  const known = booted && { ...booted, commitment: commitment ?? ("none" as CommitmentKind) };
+  return { tree, facts: documentFacts(document, known) };
+}
+
+async function readBootProof(json: Content): Promise<Pinnable> {
   const inside = unwrap(json, "bootProof") as Content;
   const bootProof = decodeBootProof(inside);
   const faults: Fault[] = [];
@@ -153,25 +171,26 @@ async function bootProofTree(json: Content): Promise<ContentObject> {
     faults.push(...faultsIn(name, part.faults));
     return part.value;
   };
-  const { attestationDocument, manifest: bytes, manifestEnvelope } = bootProof;
+  const { attestationDocument, manifest: bytes, manifestEnvelope, labels: names } = bootProof;
   const manifest = bytes === null ? undefined : await read("manifest", () => decodeManifest(bytes));
   const envelope = await read("manifestEnvelope", () => decodeManifestEnvelope(manifestEnvelope));
-  const booted = manifest ?? envelope?.manifest;
-  const hash = booted === undefined ? null : await manifestHash(booted);
-  const document = await read("attestationDocument", () => documentTree(attestationDocument, hash));
+  const own = manifest ?? envelope?.manifest;
+  const booted = own === undefined ? null : { manifest: own, manifestHash: await manifestHash(own), labels: names };
+  const document = await read("attestationDocument", () => readDocument(attestationDocument, booted));
   if (faults.length > 0) throw new MalformedError("boot-proof", faults);
   const { says } = await inspectBootProof(json);
-  const { ephemeralPublicKey = document!["publicKey"], labels = {}, ...others } = says as ContentObject;
-  return {
+  const { ephemeralPublicKey = document!.tree["publicKey"], labels = {}, ...others } = says as ContentObject;
+  const tree = {
     ephemeralPublicKey,
     ...others,
     labels: Object.fromEntries(Object.entries(labels as ContentObject).filter(([, label]) => label !== null)),
-    attestationDocument: document,
+    attestationDocument: document!.tree,
     manifest: manifest && manifestOf(manifest, jsonOf(bytes!)),
     manifestEnvelope: envelopeOf(manifestEnvelope),
-    [MANIFEST_HASH]: toHex(hash!),
+    [MANIFEST_HASH]: toHex(booted!.manifestHash),
     ...spelledAs(inside === json ? "JSON" : "JSON in a wrapper", inside),
   };
+  return { tree, facts: document!.facts };
 }
 
 async function readBundle(file: Uint8Array, json: ContentObject): Promise<Omit<Side & { kind: "bundle" }, "kind">> {
@@ -179,9 +198,9 @@ async function readBundle(file: Uint8Array, json: ContentObject): Promise<Omit<S
   const faults: Fault[] = [];
   const bootProofs: ContentObject[] = [];
   for (const [index, piece] of (json["bootProofs"] as Content[]).entries()) {
-    const { value, faults: own } = await attemptLater(() => bootProofTree(piece));
+    const { value, faults: own } = await attemptLater(() => readBootProof(piece));
     faults.push(...faultsIn(`bootProofs[${index}]`, own));
-    if (value !== undefined) bootProofs.push(value);
+    if (value !== undefined) bootProofs.push(value.tree);
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const { activity, policy, ...others } = json;

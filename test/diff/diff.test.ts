@@ -438,7 +438,7 @@ describe("two kinds", () => {
       boot.manifest,
       "a bare attestation document and a manifest cannot be compared",
     ],
-    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
+    ["a manifest and a policy", boot.manifest, policy(), "a manifest and a policy cannot be compared"],
     ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
   ])("refuses %s", async (_, a, b, message) => {
     await expect(diffUnverified(a, b)).rejects.toThrow(message);

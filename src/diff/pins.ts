@@ -1,0 +1,85 @@
+/** What a policy pins, compared with unverified evidence by the comparison of the appraisal. */
+import { type ComparedDeployment, compareDeployments, nearestOf } from "../appraise/appraise.js";
+import type { DocumentFacts } from "../appraise/facts.js";
+import { PIN_WRITERS, WRITTEN_PCRS } from "../appraise/pin-writers.js";
+import { PINS, PIN_NAMES, commonPcrs, isZeroPcr } from "../appraise/pins.js";
+import type { Policy } from "../appraise/policy.js";
+import { withoutPrototype } from "../decode/input.js";
+
+export interface PinDifference {
+  readonly pin: string;
+  readonly holds: boolean;
+  /** A phrase for people. */
+  readonly detail: string;
+  /** The pinned value. Null if the pin is met, or if the evidence has no value to compare. */
+  readonly expected: string | null;
+  readonly found: string | null;
+}
+
+/** The deployment that differs least from the evidence. */
+export interface NearestDeployment {
+  readonly name: string;
+  /** Whether every pin that can be compared is met, and the pins decide what the policy says that they do. */
+  readonly holds: boolean;
+  readonly pins: readonly PinDifference[];
+  /** Reasons for which the pins do not decide what the policy says that they do. */
+  readonly scope: readonly string[];
+  /** Pins that the deployment does not have, so that any value passes. */
+  readonly notPinned: readonly string[];
+  /** Pins that nothing in the evidence can be compared with. */
+  readonly notCompared: readonly string[];
+}
+
+/** Of a policy and evidence: which pins hold, and which do not. */
+export interface PinsDifference {
+  /** Null if no deployment is for evidence of this kind. */
+  readonly nearest: NearestDeployment | null;
+  /** The other deployments for evidence of this kind, and the names of the pins that differ. */
+  readonly others: readonly { readonly name: string; readonly differing: readonly string[] }[];
+}
+
+export function pinsDifference(policy: Policy, facts: DocumentFacts): PinsDifference {
+  const compared = compareDeployments(policy, facts);
+  if (compared.length === 0) return Object.freeze({ nearest: null, others: Object.freeze([]) });
+  const nearest = nearestOf(compared);
+  const others = compared.filter((one) => one !== nearest);
+  return Object.freeze({
+    nearest: nearestDeployment(nearest, facts),
+    others: Object.freeze(
+      others.map(({ pins: { name }, answers }) => {
+        const unmet = [...answers].filter(([, { met }]) => !met);
+        return Object.freeze({ name, differing: Object.freeze(unmet.map(([pin]) => pin)) });
+      }),
+    ),
+  });
+}
+
+function nearestDeployment(compared: ComparedDeployment, facts: DocumentFacts): NearestDeployment {
+  const { pins, answers, scope, differing } = compared;
+  const shown = [...answers].map(([pin, { met, explain }]): PinDifference => {
+    const { detail, compared: values } = explain();
+    const { expected = null, actual = null } = withoutPrototype(values ?? {});
+    return Object.freeze({ pin, holds: met, detail, expected, found: actual });
+  });
+  return Object.freeze({
+    name: pins.name,
+    holds: differing.length === 0,
+    pins: Object.freeze(shown),
+    scope: Object.freeze([...scope.faults]),
+    notPinned: Object.freeze(notPinned(compared, facts)),
+    notCompared: Object.freeze(PIN_NAMES.filter((name) => pins[name] !== undefined && !answers.has(name))),
+  });
+}
+
+/** Returns the pins that the deployment could have, and the PCRs that it does not name for every image. */
+function notPinned({ pins }: ComparedDeployment, facts: DocumentFacts): string[] {
+  const { bootProof, pcrs } = facts;
+  const names = PIN_NAMES.filter((name) => {
+    const write = PIN_WRITERS[name];
+    const isThere = bootProof === null || write === null || write(bootProof, facts) !== undefined;
+    return pins[name] === undefined && isThere && PINS[name].kinds.includes(pins.kind);
+  });
+  const common = commonPcrs(pins);
+  const others = WRITTEN_PCRS.filter((index) => !isZeroPcr(pcrs.get(index)) && !common.includes(index));
+  return [...names, ...(pins.pcrs === undefined ? [] : others.map((index) => `pcrs.${index}`))];
+}
