@@ -1,7 +1,7 @@
 /** Compares two trees place by place. The rule of a place says what its change means (`rules.ts`). */
 import { fromBase64, fromHex, toHex } from "../bytes.js";
 import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
-import { type ChangeId, type Found, type Turn, found } from "./changes.js";
+import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
 import { ReportedPlaces, placeIn } from "./place.js";
 
@@ -40,8 +40,8 @@ export interface Rule {
   readonly then?: (changes: readonly Found[], ...given: Parameters<Compare>) => readonly Found[];
 }
 
-/** A rule, or one that depends on both values. */
-export type RuleOf = Rule | ((sides: Sides) => Rule);
+/** A rule, only the id of the change, null for a value that is not compared, or what depends on both values. */
+export type RuleOf = Rule | ChangeId | null | ((sides: Sides) => RuleOf);
 export type Compare = (sides: Sides, place: string, scope: Scope) => readonly Found[];
 
 /** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
@@ -85,8 +85,11 @@ function jsonOf(content: Content | undefined): string | null {
 
 const NONE: Rule = {};
 const WRAPPER = "(wrapper)";
+/** The member that diff adds for the spelling of a part (`rules.ts`). */
+export const SPELLED = "(spelled)";
 /** Members that `inspect` gathers are compared at the places that they have in the file. */
-const GATHERED: Readonly<Record<string, Rule>> = {
+const GATHERED: Readonly<Record<string, Rule | null>> = {
+  [SPELLED]: null,
   [UNKNOWN]: { at: "", members: {} },
   [UNREADABLE]: { at: "", members: {} },
   [BESIDE]: { at: WRAPPER, members: {} },
@@ -100,13 +103,18 @@ export function compareTrees(
   given: RuleOf = NONE,
   name = "",
 ): readonly Found[] {
-  if (scope.reported.has(place)) return [];
-  const rule = typeof given === "function" ? given(sides) : given;
+  const rule = ruleFor(given, sides);
+  if (rule === null || scope.reported.has(place)) return [];
   const changes = [...(rule.also?.(sides, place, scope) ?? []), ...comparison(rule)(sides, place, scope, rule, name)];
   const isWhole = isAbsent(sides[0]) !== isAbsent(sides[1]);
   const entry = rule.entry?.(name, isWhole) ?? "";
   const named = entry === "" ? changes : changes.map((one) => (one.entry === "" ? { ...one, entry } : one));
   return rule.then?.(named, sides, place, scope) ?? named;
+}
+
+function ruleFor(given: RuleOf, sides: Sides): Rule | null {
+  if (typeof given === "function") return ruleFor(given(sides), sides);
+  return typeof given === "string" ? { what: given } : given;
 }
 
 type CompareBy = (...given: [...Parameters<Compare>, rule: Rule, name: string]) => readonly Found[];
@@ -138,7 +146,7 @@ interface At {
 }
 
 function compareWhole(what: ChangeId, sides: Sides, { place, scope, rule, name, given }: At): readonly Found[] {
-  const { show = contentText, turn = addedOrRemoved } = rule;
+  const { show = contentText, turn = "lower" in CHANGES[what].means ? lowerOrNot : addedOrRemoved } = rule;
   const [before, after] = sides.map((side) => (isAbsent(side) ? null : show(side!, name)));
   if (before !== after) return [found(what, { place, before: before!, after: after!, turn: turn(...there(sides)) })];
   // The values may still differ, such as null from an absent one.
@@ -147,6 +155,16 @@ function compareWhole(what: ChangeId, sides: Sides, { place, scope, rule, name, 
 
 function there([before, after]: Sides): [Content | undefined, Content | undefined] {
   return [before ?? undefined, after ?? undefined];
+}
+
+/** Whether a number, flag, time or version is lower. An absent one is lower than any other. */
+function lowerOrNot(before: Content = "", after: Content = ""): Turn {
+  const [one, other] = [before, after].map((side) => (typeof side === "string" && side !== "" ? side : numberOf(side)));
+  return other! < one! ? "lower" : "changed";
+}
+
+function numberOf(content: Content): number {
+  return Number(typeof content === "boolean" ? content : contentText(content));
 }
 
 export function addedOrRemoved(before: unknown, after: unknown): Turn {
@@ -194,8 +212,8 @@ function compareParts(sides: Sides, place: string, scope: Scope, rule: Rule, nam
   const changes = [...all].flatMap((name, index) => {
     const inside = ruleOf(rule, name);
     const both: Sides = [before.get(name), after.get(name)];
-    const own = typeof inside === "function" ? inside(both) : inside;
-    const at = own.at === undefined ? placeIn(place, name, index) : placeAt(place, own.at);
+    const own = ruleFor(inside, both);
+    const at = own?.at === undefined ? placeIn(place, name, index) : placeAt(place, own.at);
     return compareTrees(both, at, scope, own, String(name));
   });
   if (!isKeyed) return changes;
@@ -206,9 +224,11 @@ function compareParts(sides: Sides, place: string, scope: Scope, rule: Rule, nam
 }
 
 function ruleOf({ members, each, inner, isSpelling }: Rule, name: string | number): RuleOf {
-  if (members !== undefined && Object.hasOwn(members, name)) return members[name]!;
+  if (members !== undefined && Object.hasOwn(members, name)) return members[name] ?? null;
   const inside = inner === undefined ? NONE : { inner, ...(isSpelling === true && { isSpelling }) };
-  return Object.hasOwn(GATHERED, name) ? { ...inside, ...GATHERED[name] } : (each ?? inside);
+  if (!Object.hasOwn(GATHERED, name)) return each ?? inside;
+  const gathered = GATHERED[name]!;
+  return gathered && { ...inside, ...gathered };
 }
 
 function placeAt(place: string, at: string): string {

@@ -26,9 +26,10 @@ import { envelopeTree, manifestTree, unknownInEnvelope, unknownInManifest } from
 import { inspectProvenance } from "../inspect/provenance.js";
 import { type CommitmentKind, checkCommitment } from "../verify/commitment.js";
 import { manifestHash } from "../verify/manifest-binding.js";
+import { SPELLED } from "./compare.js";
 import { type Content, type ContentObject, memberOf } from "./content.js";
 import { type PolicyFacts, readPolicy } from "./policy.js";
-import { COMMITMENT, MANIFEST_HASH, MATERIAL, type RULES, SPELLED, WORKFLOW } from "./rules.js";
+import { COMMITMENT, MANIFEST_HASH, MATERIAL, type RULES, WORKFLOW } from "./rules.js";
 
 export interface DiffInput {
   readonly file: Uint8Array;
