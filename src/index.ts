@@ -140,6 +140,7 @@ export type {
 
 export { diffUnverified } from "./diff/diff.js";
 export type { Change, DiffInput, Difference } from "./diff/diff.js";
+export type { NearestDeployment, PinDifference, PinsDifference } from "./diff/pins.js";
 export { CHANGE_IDS } from "./diff/changes.js";
 export type { ChangeId, Severity } from "./diff/changes.js";
 export { renderDiff } from "./diff/text.js";

@@ -265,7 +265,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "bin/schemas.ts SCHEMAS": "what the build writes, which no source imports: the shipped files are held against it",
   "src/decode/activity-rules.ts ACTIVITY_RULES": "each of its types has cases",
   "src/cli/commands.ts COMMANDS": "a table of the documentation is held against the options of all commands",
-  "src/appraise/pin-writers.ts PIN_WRITERS": "which pins are written is compared with what is",
   "src/appraise/siblings.ts KEEPING": "each of its pins has a test",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",

@@ -14,9 +14,12 @@ is compared), recognised by content. A
 boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
 come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 
+A policy and a boot proof or document: which pins of the nearest deployment hold, which differ, and what is not pinned.
+
 Examples:
     $ bootproof diff yesterday.json today.json
     $ bootproof diff policy.json edited-policy.json
+    $ bootproof diff policy.json boot.json
     $ bootproof diff releases/2026.8.3/signer releases/2026.9.0/signer
     $ git show HEAD:policy.json | bootproof diff - policy.json --format json
 

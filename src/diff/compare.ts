@@ -42,10 +42,10 @@ export interface Rule {
 
 /** A rule, only the id of the change, null for a value that is not compared, or what depends on both values. */
 export type RuleOf = Rule | ChangeId | null | ((sides: Sides) => RuleOf);
-export type Compare = (sides: Sides, place: string, scope: Scope) => readonly Found[];
+export type Compare = (sides: Sides, place: string, reporting: Reporting) => readonly Found[];
 
 /** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
-export class Scope {
+export class Reporting {
   readonly reported: ReportedPlaces;
   readonly #tally: { left: number; uncounted: number };
 
@@ -54,13 +54,13 @@ export class Scope {
     this.reported = new ReportedPlaces(reported);
   }
 
-  static of(most: number): Scope {
-    return new Scope({ left: most, uncounted: 0 }, []);
+  static of(most: number): Reporting {
+    return new Reporting({ left: most, uncounted: 0 }, []);
   }
 
-  /** Returns a scope in which nothing is reported at and below the places. */
-  without(places: readonly string[]): Scope {
-    return new Scope(this.#tally, places);
+  /** Returns a reporting in which nothing is reported at and below the places. */
+  without(places: readonly string[]): Reporting {
+    return new Reporting(this.#tally, places);
   }
 
   get uncounted(): number {
@@ -99,17 +99,20 @@ const GATHERED: Readonly<Record<string, Rule | null>> = {
 export function compareTrees(
   sides: Sides,
   place: string,
-  scope: Scope,
+  reporting: Reporting,
   given: RuleOf = NONE,
   name = "",
 ): readonly Found[] {
   const rule = ruleFor(given, sides);
-  if (rule === null || scope.reported.has(place)) return [];
-  const changes = [...(rule.also?.(sides, place, scope) ?? []), ...comparison(rule)(sides, place, scope, rule, name)];
+  if (rule === null || reporting.reported.has(place)) return [];
+  const changes = [
+    ...(rule.also?.(sides, place, reporting) ?? []),
+    ...comparison(rule)(sides, place, reporting, rule, name),
+  ];
   const isWhole = isAbsent(sides[0]) !== isAbsent(sides[1]);
   const entry = rule.entry?.(name, isWhole) ?? "";
   const named = entry === "" ? changes : changes.map((one) => (one.entry === "" ? { ...one, entry } : one));
-  return rule.then?.(named, sides, place, scope) ?? named;
+  return rule.then?.(named, sides, place, reporting) ?? named;
 }
 
 function ruleFor(given: RuleOf, sides: Sides): Rule | null {
@@ -123,10 +126,10 @@ function comparison({ instead, what }: Rule): CompareBy {
   if (instead !== undefined) return instead;
   return what === undefined
     ? compareInside
-    : (sides, place, scope, rule, name) =>
+    : (sides, place, reporting, rule, name) =>
         compareWhole(what, [sides[0] ?? rule.absent, sides[1] ?? rule.absent], {
           place,
-          scope,
+          reporting,
           rule,
           name,
           given: sides,
@@ -139,18 +142,18 @@ function isAbsent(side: Content | undefined): boolean {
 
 interface At {
   readonly place: string;
-  readonly scope: Scope;
+  readonly reporting: Reporting;
   readonly rule: Rule;
   readonly name: string;
   readonly given: Sides;
 }
 
-function compareWhole(what: ChangeId, sides: Sides, { place, scope, rule, name, given }: At): readonly Found[] {
+function compareWhole(what: ChangeId, sides: Sides, { place, reporting, rule, name, given }: At): readonly Found[] {
   const { show = contentText, turn = "lower" in CHANGES[what].means ? lowerOrNot : addedOrRemoved } = rule;
   const [before, after] = sides.map((side) => (isAbsent(side) ? null : show(side!, name)));
   if (before !== after) return [found(what, { place, before: before!, after: after!, turn: turn(...there(sides)) })];
   // The values may still differ, such as null from an absent one.
-  return rule.show === undefined && jsonOf(given[0]) !== jsonOf(given[1]) ? scope.keep("other", given, place) : [];
+  return rule.show === undefined && jsonOf(given[0]) !== jsonOf(given[1]) ? reporting.keep("other", given, place) : [];
 }
 
 function there([before, after]: Sides): [Content | undefined, Content | undefined] {
@@ -172,27 +175,27 @@ export function addedOrRemoved(before: unknown, after: unknown): Turn {
   return after === undefined ? "removed" : "changed";
 }
 
-function compareInside(sides: Sides, place: string, scope: Scope, rule: Rule, name: string): readonly Found[] {
+function compareInside(sides: Sides, place: string, reporting: Reporting, rule: Rule, name: string): readonly Found[] {
   const [before, after] = sides;
   const { only, even, pair, inner = "other" } = rule;
   if (before === undefined && after === undefined) return [];
-  if (pair !== undefined) return comparePairs([listOf(before), listOf(after)], place, scope, rule);
+  if (pair !== undefined) return comparePairs([listOf(before), listOf(after)], place, reporting, rule);
   const isOneSided = isAbsent(before) !== isAbsent(after);
   if (isOneSided && only !== undefined)
     return [
-      ...compareWhole(only, sides, { place, scope, rule, name, given: sides }),
-      ...compareParts(sides, place, scope, rule, even ?? []),
+      ...compareWhole(only, sides, { place, reporting, rule, name, given: sides }),
+      ...compareParts(sides, place, reporting, rule, even ?? []),
     ];
-  const isReportedInside = scope.reported.hasBelow(place);
+  const isReportedInside = reporting.reported.hasBelow(place);
   if (isOneSided && (rule.members !== undefined || rule.each !== undefined || isReportedInside)) {
-    const changes = compareParts(sides, place, scope, rule);
-    return changes.length > 0 || isReportedInside ? changes : scope.keep(inner, sides, place);
+    const changes = compareParts(sides, place, reporting, rule);
+    return changes.length > 0 || isReportedInside ? changes : reporting.keep(inner, sides, place);
   }
   const [one, other] = sides.map((side) => (side === undefined ? "absent" : sortOf(side)));
-  if (one !== other) return scope.keep(inner, sides, place);
-  if (one !== "scalar") return compareParts(sides, place, scope, rule);
+  if (one !== other) return reporting.keep(inner, sides, place);
+  if (one !== "scalar") return compareParts(sides, place, reporting, rule);
   const text = rule.isSpelling === true ? spelledText : contentJson;
-  return text(before!) === text(after!) ? [] : scope.keep(inner, sides, place);
+  return text(before!) === text(after!) ? [] : reporting.keep(inner, sides, place);
 }
 
 /** Returns one text for all spellings of the same bytes. */
@@ -201,7 +204,13 @@ function spelledText(content: Content): string {
   return bytes === null ? contentJson(content) : toHex(bytes);
 }
 
-function compareParts(sides: Sides, place: string, scope: Scope, rule: Rule, names?: readonly string[]): Found[] {
+function compareParts(
+  sides: Sides,
+  place: string,
+  reporting: Reporting,
+  rule: Rule,
+  names?: readonly string[],
+): Found[] {
   const { key } = rule;
   const [before, after] = sides.map((side): Parts => {
     if (isAbsent(side)) return new Map();
@@ -214,13 +223,13 @@ function compareParts(sides: Sides, place: string, scope: Scope, rule: Rule, nam
     const both: Sides = [before.get(name), after.get(name)];
     const own = ruleFor(inside, both);
     const at = own?.at === undefined ? placeIn(place, name, index) : placeAt(place, own.at);
-    return compareTrees(both, at, scope, own, String(name));
+    return compareTrees(both, at, reporting, own, String(name));
   });
   if (!isKeyed) return changes;
   const orders = [order(before, after), order(after, before)] as const;
   return contentJson(orders[0]) === contentJson(orders[1])
     ? changes
-    : [...changes, ...scope.keep("order", orders, place)];
+    : [...changes, ...reporting.keep("order", orders, place)];
 }
 
 function ruleOf({ members, each, inner, isSpelling }: Rule, name: string | number): RuleOf {
@@ -249,7 +258,7 @@ function listOf(content: Content | undefined): readonly Content[] {
 function comparePairs(
   [before, after]: readonly [readonly Content[], readonly Content[]],
   place: string,
-  scope: Scope,
+  reporting: Reporting,
   { pair, each }: Rule,
 ): Found[] {
   const places = new Map<string, number[]>();
@@ -264,10 +273,10 @@ function comparePairs(
   const both = before.flatMap((item, index) => {
     const other = matched[index] ?? rest.shift();
     const there = other === undefined ? undefined : after[other];
-    return compareTrees([item, there], placeIn(place, index), scope, each);
+    return compareTrees([item, there], placeIn(place, index), reporting, each);
   });
   const added = rest.flatMap((index) =>
-    compareTrees([undefined, after[index]], `${placeIn(place, index)} (new)`, scope, each),
+    compareTrees([undefined, after[index]], `${placeIn(place, index)} (new)`, reporting, each),
   );
   return [...both, ...added];
 }

@@ -4,7 +4,7 @@ import { type MembersOf, optional } from "../decode/shapes.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { KINDS } from "../inspect/kinds.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
-import { Scope, compareTrees } from "./compare.js";
+import { Reporting, compareTrees } from "./compare.js";
 import { value } from "./comparers.js";
 import type { ContentObject } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
@@ -100,14 +100,15 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
 /** Lists at most `most` changes. Throws {@link MalformedError} if the sides have no part in common. */
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
   if (before.kind !== after.kind) return comparePins(before, after) ?? compareKinds(before, after, most);
-  const scope = Scope.of(most);
+  const reporting = Reporting.of(most);
   const about = { kind: before.kind, compared: null, most };
   if (before.kind === "policy")
-    return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", scope), scope, about);
+    return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", reporting), reporting, about);
   const { tree } = after as typeof before;
-  const changes = compareTrees([before.tree, tree], "", scope, RULES[before.kind]);
-  const policies = before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, scope) : [];
-  return differenceOf([...policies, ...changes], scope, about);
+  const changes = compareTrees([before.tree, tree], "", reporting, RULES[before.kind]);
+  const policies =
+    before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, reporting) : [];
+  return differenceOf([...policies, ...changes], reporting, about);
 }
 
 /** Compares a policy with evidence, in either order. Returns null for other kinds. */
@@ -116,7 +117,7 @@ function comparePins(before: Side, after: Side): Difference | null {
   if (policy.kind !== "policy" || !("facts" in evidence)) return null;
   const pins = pinsDifference(policy.policy.policy, evidence.facts);
   const kind = `${before.kind} and ${after.kind}`;
-  const difference = differenceOf([], Scope.of(0), { kind, compared: ["pins"], most: 0 });
+  const difference = differenceOf([], Reporting.of(0), { kind, compared: ["pins"], most: 0 });
   return Object.freeze({ ...difference, same: pins.nearest?.holds === true, pins });
 }
 
@@ -132,9 +133,9 @@ function compareKinds(before: Side, after: Side, most: number): Difference {
   const [first, second] = isShared ? [one, other] : [withManifest(one), withManifest(other)];
   const compared = Object.keys(first).filter((name) => Object.hasOwn(second, name));
   if (compared.length === 0) throw incomparable(before, after);
-  const scope = Scope.of(most);
-  const found = compareTrees([first, second], "", scope, RULES["boot proof"]);
-  return differenceOf(found, scope, { kind: `${before.kind} and ${after.kind}`, compared, most });
+  const reporting = Reporting.of(most);
+  const found = compareTrees([first, second], "", reporting, RULES["boot proof"]);
+  return differenceOf(found, reporting, { kind: `${before.kind} and ${after.kind}`, compared, most });
 }
 
 function partsIn(side: Side): ContentObject {
@@ -160,24 +161,24 @@ function incomparable(before: Side, after: Side): MalformedError {
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 /** Returns the changes of what policies accept, and the differences of their files that no such change covers. */
-function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, scope: Scope): readonly Found[] {
+function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): readonly Found[] {
   const { found, contents } = comparePolicies(before, after, place);
-  const rest = scope.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
+  const rest = reporting.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
   const others = compareTrees(contents, place, rest).map((change): Found => {
     return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
   });
   return [...found, ...others];
 }
 
-function packedChanges(before: PolicyFacts | null, after: PolicyFacts | null, scope: Scope): readonly Found[] {
-  if (before !== null && after !== null) return policyChanges(before, after, "policy", scope);
+function packedChanges(before: PolicyFacts | null, after: PolicyFacts | null, reporting: Reporting): readonly Found[] {
+  if (before !== null && after !== null) return policyChanges(before, after, "policy", reporting);
   const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
   return value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy");
 }
 
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
 
-function differenceOf(found: readonly Found[], { uncounted }: Scope, { kind, compared, most }: About): Difference {
+function differenceOf(found: readonly Found[], { uncounted }: Reporting, { kind, compared, most }: About): Difference {
   const changes = worstFirst(merged(found));
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),

@@ -298,7 +298,7 @@ function contentOf(
   return rewritten(json, { deployments: list });
 }
 
-export interface ComparedPolicies {
+interface ComparedPolicies {
   readonly found: readonly Found[];
   /** The contents in which to look for other differences. */
   readonly contents: Sides;

@@ -1,10 +1,21 @@
 /**
- * What a change means, by its place in the trees that `inspect` makes. A place has the id of its change, a rule, or null
- * if it is not compared.
+ * What a change means, by its place in the trees that `inspect` makes. A place has the id of its change, a rule, or
+ * null if it is not compared.
  */
 import { fromHex, isAllZero, lastOf } from "../bytes.js";
+import type { BuildIdentity } from "../decode/build-identity.js";
+import type { GithubRelease } from "../decode/github-release.js";
 import { isJsonObject } from "../decode/json.js";
+import type { AttestationDocument } from "../decode/attestation-document.js";
+import type { BootProof } from "../decode/boot-proof.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
+import type {
+  EnclaveMeasurements,
+  Namespace,
+  Pivot,
+  PivotManifest,
+  WorkloadManifest,
+} from "../decode/manifest/index.js";
 import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Compare, type Rule, type RuleOf, SPELLED, type Sides, compareTrees, sidesOf } from "./compare.js";
 import { type Content, type ContentObject, contentText, memberOf, partsOf } from "./content.js";
@@ -18,19 +29,24 @@ export const MATERIAL = "(material)";
 export const WORKFLOW = "(workflow)";
 
 /** How the bytes of a part are written: the form, and the bytes in hex or the JSON with numbers as written. */
-export interface Spelled extends ContentObject {
+interface Spelled extends ContentObject {
   readonly form: string;
   readonly as: Content;
 }
 
 /** Adds changes of spelling, if nothing else explains why bytes differ. Another form is always a change. */
-const spelling: NonNullable<Rule["then"]> = (changes, sides, place, scope) => {
+const spelling: NonNullable<Rule["then"]> = (changes, sides, place, reporting) => {
   const [one, other] = sidesOf(sides, SPELLED) as readonly [Spelled | undefined, Spelled | undefined];
   if (one === undefined || other === undefined) return changes;
   if (one.form !== other.form) return [...changes, found("encoding", { place, before: one.form, after: other.form })];
   if (changes.length > 0) return changes;
-  return compareTrees([one.as, other.as], place, scope, { inner: "encoding", isSpelling: true });
+  return compareTrees([one.as, other.as], place, reporting, { inner: "encoding", isSpelling: true });
 };
+
+/** Rules of all members. A new member without a rule is a compile error. Names in parentheses are diff's own. */
+type Total<T> = { readonly [K in keyof T]-?: RuleOf } & { readonly [mark: `(${string})`]: RuleOf };
+type OfDocument = Omit<AttestationDocument, "timestamp" | "certificate" | "cabundle"> &
+  Record<"time" | "certificates" | "protectedHeader" | "unprotectedHeader" | "signature", unknown>;
 
 function textIn(content: Content | undefined, name: string): string {
   const member = memberOf(content, name);
@@ -65,7 +81,7 @@ function memberSet(name: "manifest-set" | "share-set" | "patch-set"): Rule {
 function namespaceRule([before, after]: Sides): Rule {
   const isSame = nameIn(before) === nameIn(after);
   const nonce: RuleOf = isSame ? "manifest.nonce" : { what: "manifest.nonce", turn: () => "changed" };
-  return { members: { name: "namespace", nonce, quorumKey: "quorum-key" } };
+  return { members: { name: "namespace", nonce, quorumKey: "quorum-key" } satisfies Total<Namespace> };
 }
 
 const PIVOT: Rule = {
@@ -78,7 +94,7 @@ const PIVOT: Rule = {
     env: {
       each: { what: "environment", show: (value, name) => `${name}=${contentText(value)}`, entry: (name) => name },
     },
-  },
+  } satisfies Total<Pivot>,
 };
 
 const WORKLOADS = keyedBy(nameIn, {
@@ -107,7 +123,7 @@ const MANIFEST: Rule = {
         pcr3: "role",
         awsRootCertificate: "aws-root",
         qosCommit: "image.qos-commit",
-      },
+      } satisfies Total<EnclaveMeasurements>,
     },
     pivot: PIVOT,
     workloads: WORKLOADS,
@@ -115,7 +131,7 @@ const MANIFEST: Rule = {
     clientTimeoutMs: "client-timeout",
     poolSize: "pool-size",
     dns: { members: { resolvers: "dns" } },
-  },
+  } satisfies Total<PivotManifest> & Total<WorkloadManifest>,
   then: spelling,
 };
 
@@ -133,10 +149,10 @@ const ENVELOPE: Rule = {
 const isZeros = (pcr: Content | undefined): boolean => typeof pcr === "string" && isAllZero(fromHex(pcr)!);
 
 /** Whether PCR0, 1 or 2 is zeros. Other changes cover the values themselves. */
-const compareDebug: Compare = (sides, place, scope) => {
+const compareDebug: Compare = (sides, place, reporting) => {
   const [before, after] = sides.map((pcrs) => ["0", "1", "2"].some((index) => isZeros(memberOf(pcrs, index))));
   const show = (isOn: Content): string => (isOn === true ? "on (zeros in PCR0 to 2)" : "off");
-  return compareTrees([before, after], place, scope, { what: "debug.enclave", show });
+  return compareTrees([before, after], place, reporting, { what: "debug.enclave", show });
 };
 
 const named = (what: ChangeId): Rule => ({ what, entry: (name) => `PCR${name}` });
@@ -165,18 +181,18 @@ export function certificateText(certificate: Content): string {
 }
 
 /** Compares the chain from the root to the leaf. Of intermediate certificates only additions and removals count. */
-const compareChain: Compare = (sides, place, scope) => {
+const compareChain: Compare = (sides, place, reporting) => {
   const [before, after] = sides.map((side) => [...partsOf(side ?? []).values()].map(certificateText));
   const [one, other] = [before!.slice(1, -1), after!.slice(1, -1)];
   const without = (list: string[], others: string[]): string | undefined =>
     list.filter((each) => !others.includes(each)).join("\n") || undefined;
   const at = placeIn(place, "cabundle");
-  const changed = compareTrees([without(one, other), without(other, one)], at, scope, "certificate.intermediate");
+  const changed = compareTrees([without(one, other), without(other, one)], at, reporting, "certificate.intermediate");
   const isReordered = changed.length === 0 && one.join() !== other.join();
   return [
-    ...compareTrees([lastOf(before!), lastOf(after!)], placeIn(place, "certificate"), scope, "certificate.leaf"),
-    ...compareTrees([before![0], after![0]], placeIn(at, 0), scope, "certificate.root"),
-    ...(isReordered ? scope.keep("order", [one, other], at) : changed),
+    ...compareTrees([lastOf(before!), lastOf(after!)], placeIn(place, "certificate"), reporting, "certificate.leaf"),
+    ...compareTrees([before![0], after![0]], placeIn(at, 0), reporting, "certificate.root"),
+    ...(isReordered ? reporting.keep("order", [one, other], at) : changed),
   ];
 };
 
@@ -184,6 +200,7 @@ const DOCUMENT: Rule = {
   members: {
     [COMMITMENT]: { what: "commitment", at: "pcrs", turn: (_, kind) => (kind === "none" ? "changed" : (kind as Turn)) },
     moduleId: { what: "document.module-id", at: "module_id" },
+    digest: {},
     time: { what: "document.time", at: "timestamp" },
     pcrs: PCRS,
     publicKey: { what: "ephemeral-key", at: "public_key" },
@@ -193,7 +210,7 @@ const DOCUMENT: Rule = {
     protectedHeader: { at: "(COSE).protected" },
     unprotectedHeader: { at: "(COSE).unprotected" },
     signature: { what: "document.signature", at: "(COSE).signature" },
-  },
+  } satisfies Total<OfDocument>,
   then: spelling,
 };
 
@@ -206,12 +223,12 @@ function shared(rule: Rule): RuleOf {
  * Marks whether a changed manifest hash follows from a changed manifest. If the hash changed alone, the evidence is
  * inconsistent.
  */
-const explained: NonNullable<Rule["then"]> = (changes, sides, place, scope) => {
+const explained: NonNullable<Rule["then"]> = (changes, sides, place, reporting) => {
   const [before, after] = sidesOf(sides, MANIFEST_HASH);
   const turn: Turn = before === after ? "alone" : "follows";
   const isKnown = before !== undefined && after !== undefined;
   const marked = changes.map((one) => (isKnown && one.what === "document.user-data" ? { ...one, turn } : one));
-  return spelling(marked, sides, place, scope);
+  return spelling(marked, sides, place, reporting);
 };
 
 const BOOT_PROOF: Rule = {
@@ -225,7 +242,7 @@ const BOOT_PROOF: Rule = {
     attestationDocument: shared(DOCUMENT),
     manifest: shared(MANIFEST),
     manifestEnvelope: shared(ENVELOPE),
-  },
+  } satisfies Total<Omit<BootProof, "form" | "provisioningState">>,
   then: explained,
 };
 
@@ -264,10 +281,10 @@ function identityRule(sides: Sides): Rule {
     const text = textIn(side, name) || "none";
     return text === textIn(side, "buildConfig") ? "the workflow of the build" : text;
   };
-  const signers: Compare = (_, place, scope) =>
+  const signers: Compare = (_, place, reporting) =>
     ["signer", "san"].flatMap((name) => {
       const [before, after] = sides.map((side) => signer(side, name));
-      return compareTrees([before, after], placeIn(place, name), scope, "provenance.signer");
+      return compareTrees([before, after], placeIn(place, name), reporting, "provenance.signer");
     });
   return {
     at: "certificate",
@@ -280,8 +297,10 @@ function identityRule(sides: Sides): Rule {
       commit: "provenance.commit",
       trigger: "provenance.trigger",
       [WORKFLOW]: { what: "provenance.workflow", at: "buildConfig" },
-      ...notCompared(["buildConfig", "signer", "san"]),
-    },
+      buildConfig: null,
+      signer: null,
+      san: null,
+    } satisfies Total<BuildIdentity>,
     also: signers,
   };
 }
@@ -290,7 +309,7 @@ const OF_RELEASES = {
   repository: "provenance.repository",
   repositoryId: "provenance.repository",
   tag: "provenance.ref",
-} as const;
+} as const satisfies Total<GithubRelease>;
 
 /** Members of the tree that are compared as they are written, as material. */
 const SHOWN_MATERIAL = ["certificate", "certificateChain", "signatures", "tlogEntries", "timestampVerificationData"];
@@ -349,9 +368,9 @@ function activityRule(sides: Sides): RuleOf {
 }
 
 /** Packed reports are unverified, so only the verdict and the first other difference are reported. */
-const compareReports: Compare = (sides, place, scope) => {
-  const verdict = compareTrees(sidesOf(sides, "verdict"), placeIn(place, "verdict"), scope, "bundle.verdict");
-  const others: readonly Found[] = compareTrees(sides, place, scope, {
+const compareReports: Compare = (sides, place, reporting) => {
+  const verdict = compareTrees(sidesOf(sides, "verdict"), placeIn(place, "verdict"), reporting, "bundle.verdict");
+  const others: readonly Found[] = compareTrees(sides, place, reporting, {
     inner: "bundle.report",
     members: { verdict: null },
   });

@@ -1,11 +1,23 @@
 /** The document of a difference. */
+import { listed } from "../errors.js";
 import { sideBySide } from "../report/compare.js";
-import { printableStart, shortHex } from "../report/printable.js";
+import { printableStart, quoted, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import { type Doc, type Row, type Tone, labelled, notVerified, rows, words } from "../show/doc.js";
+import {
+  type Doc,
+  type Row,
+  type Section,
+  type Tone,
+  labelled,
+  notVerified,
+  rows,
+  section,
+  words,
+} from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
 import type { Change, Difference } from "./diff.js";
+import type { PinDifference, PinsDifference } from "./pins.js";
 
 export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { critical: "bad", notable: "warning", minor: "quiet" };
 /** Maximum characters of names, and of values without a counterpart. */
@@ -16,28 +28,74 @@ const MAX_PLACES = 6;
 const WANTED = "difference: expected the awaited result of diffUnverified";
 
 /**
- * Renders a difference. The first line is `same`, or `different` with the number of changes of each severity. `NOT
- * VERIFIED` and the changes follow. Ends with a line feed. Throws TypeError for any other object.
+ * Renders a difference. The first line is `same`, or `different` with the number of changes of each severity or of the
+ * pins that do not hold. `NOT VERIFIED` and the changes follow. Ends with a line feed. Throws TypeError for any other
+ * object.
  */
 export function renderDiff(difference: Difference, options: LineOptions = {}): string {
   return renderWhole(difference, WANTED, () => writeText(diffDoc(difference), options));
 }
 
 function diffDoc(difference: Difference): Doc {
-  const { same, kind, compared, counts, changes, leftOut } = difference;
-  const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
+  const { same, kind, compared, pins, changes, leftOut } = difference;
+  const more = pins === null ? numbersText(difference) : pinsText(pins);
   const head = [
-    words(same ? "same" : `different: ${numbers.join(", ")}`, "strong"),
+    words([same ? "same" : "different", more].filter(Boolean).join(": "), "strong"),
     notVerified(difference),
-    words(compared === null ? `Both: ${kind}.` : partsText(kind, compared)),
+    words(compared === null ? `Both: ${kind}.` : `${kind}: ${pins === null ? partsText(compared) : ONLY_PINS}`),
   ];
   return {
     sections: [
       { blocks: head },
+      ...(pins === null ? [] : pinSections(pins)),
       ...changes.map((change) => ({ blocks: [rows([changeRow(change)])] })),
       ...(leftOut > 0 ? [{ blocks: [words(`and ${leftOut} more`)] }] : []),
     ],
   };
+}
+
+function numbersText({ counts }: Difference): string {
+  const severities = SEVERITIES.filter((severity) => counts[severity] > 0);
+  return severities.map((severity) => `${counts[severity]} ${severity}`).join(", ");
+}
+
+function pinsText({ nearest }: PinsDifference): string {
+  if (nearest === null) return "the policy has no deployment for evidence of this kind";
+  const unmet = nearest.pins.filter(({ holds }) => !holds).length;
+  if (nearest.holds) return "every pin holds";
+  return unmet === 0 ? "the pins decide too little" : `${unmet} of ${nearest.pins.length} pins do not hold`;
+}
+
+/** Returns the nearest deployment, pin by pin, and the names of the others with the pins that differ. */
+function pinSections({ nearest, others }: PinsDifference): Section[] {
+  if (nearest === null) return [];
+  const { name, pins, scope, notPinned, notCompared } = nearest;
+  const names: (readonly [string, readonly string[]])[] = [
+    ["holds", pins.filter(({ holds }) => holds).map(({ pin }) => pin)],
+    ["not pinned", notPinned],
+    ["not compared", notCompared],
+  ];
+  const list: Row[] = [
+    ...pins.filter(({ holds }) => !holds).map(unmetRow),
+    ...scope.map((text): Row => ({ label: "DIFFERS", tone: "bad", text: `open: ${text}` })),
+    ...names.flatMap(([label, texts]) => (texts.length === 0 ? [] : [{ label, text: listed(texts) }])),
+  ];
+  const further = others.map((one): Row => {
+    return { label: quoted(one.name, MAX_NAME), text: `differs in ${listed(one.differing) || "what it leaves open"}` };
+  });
+  return [
+    ...section(`${others.length > 0 ? "Nearest deployment" : "Deployment"}: ${quoted(name, MAX_NAME)}`, [rows(list)]),
+    ...section("Other deployments", [rows(further)]),
+  ];
+}
+
+function unmetRow({ pin, detail, expected, found }: PinDifference): Row {
+  const sides = expected !== null && found !== null ? sideBySide(expected, found) : null;
+  const below = [
+    ...(expected === null ? [] : labelled("expected", valueTexts(expected, sides?.expected))),
+    ...(found === null ? [] : labelled("found", valueTexts(found, sides?.actual))),
+  ];
+  return { label: "DIFFERS", tone: "bad", text: `${pin}: ${detail}`, below };
 }
 
 /** Returns a row with what changed and, beneath it, what that means, both values, and where. */
@@ -65,8 +123,10 @@ function valueTexts(text: string | null, compared: readonly string[] | undefined
   return lines.map((line) => (line === "" ? "(empty)" : line));
 }
 
-function partsText(kind: string, parts: readonly string[]): string {
-  return `${kind}: only the parts that both have were compared (${parts.join(", ")}).`;
+const ONLY_PINS = "only pins were compared, neither signatures nor certificates, debug mode, age or app proofs.";
+
+function partsText(parts: readonly string[]): string {
+  return `only the parts that both have were compared (${parts.join(", ")}).`;
 }
 
 function placesText(places: readonly string[]): string {

@@ -23,6 +23,17 @@ describe("diff", () => {
     });
   });
 
+  it("compares a policy with a boot proof, in either order: exit code 0 or 1", async () => {
+    const held = await bootproof(["diff", POLICY, BOOT_1]);
+    expect([held.code, held.stdout.split("\n")[0]]).toEqual([0, "same: every pin holds"]);
+    const changed = { ...policy, deployments: [{ ...policy.deployments[0], namespace: "another" }] };
+    const { code, stdout } = await bootproof(["diff", BOOT_1, fileOf(changed)]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^different: 1 of \d+ pins do not hold\nNOT VERIFIED: [^]*\n  DIFFERS +namespace: /);
+    const json = await bootproof(["diff", POLICY, BOOT_1, "--format", "json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ same: true, pins: { nearest: { holds: true }, others: [] } });
+  });
+
   it("reads either from stdin", async () => {
     const stdin = readFileSync(BOOT_2);
     const both = await bootproof(["diff", BOOT_1, BOOT_2]);
@@ -83,7 +94,7 @@ describe("diff", () => {
     ));
 
   it.each([
-    ["two kinds", [BOOT_1, POLICY], "a boot proof and a policy cannot be compared"],
+    ["two kinds", [RELEASE, POLICY], "a published release and a policy cannot be compared"],
     ["a malformed policy", [POLICY, fileOf({ ...policy, deployment: [] })], "deployment: unknown member"],
     ["broken JSON", [POLICY, fileOf("{")], "not strict JSON"],
     ["broken YAML", [RELEASE, fileOf("version: 1\na:\n  appBinaryDigest: [\n", "bad.yaml")], "not YAML"],

@@ -4,7 +4,8 @@ import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { renderDiff } from "../../src/diff/text.js";
 import { renderJson } from "../../src/report/json.js";
 import { readVector } from "../support/vectors.js";
-import { bootProof, file, policy } from "./support.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { bootProof, file, lab, policy, policyOf } from "./support.js";
 import { decodeServiceForm } from "../support/provisioning.js";
 
 const before = bootProof();
@@ -68,6 +69,36 @@ describe("a difference as text", () => {
     const { manifest } = decodeServiceForm(after);
     const text = renderDiff(await diffUnverified(before, manifest));
     expect(text).toContain("\nboot proof and manifest: only the parts that both have were compared (manifest).\n");
+  });
+
+  it("lists the pins of a policy that do not hold, those that hold, and what is not pinned", async () => {
+    const near = { ...labDeployment(lab), name: "near", pivotHash: "11".repeat(32), namespace: "x" };
+    const both = policyOf([{ ...near, name: "\u001b[2Jfar", minNonce: 9 }, near]);
+    const text = renderDiff(await diffUnverified(both, before), { width: 120 });
+    expect(text).toMatch(/^different: 2 of 9 pins do not hold\nNOT VERIFIED: Neither input was checked\./);
+    expect(text).toContain("policy and boot proof: only pins were compared, neither signatures nor certificates, ");
+    expect(text).toContain(
+      [
+        'Nearest deployment: "near"',
+        "  DIFFERS     pivotHash: is not the pinned one",
+        `    expected  ${"11".repeat(32)}`,
+        "    found     ce4c954364ee430e38211ed450a1237935c8ad3e8cdf267c6a1a1640f2dd4038",
+        "  DIFFERS     namespace: is not the pinned one",
+        '    expected  "x"',
+        '    found     "lab/signer"',
+        "  holds       pcrs, minNonce, quorumKey, manifestSet, shareSet, commitment, labels",
+        "  not pinned  manifestHash, pivotArgs, pivotEnv, provenance",
+        "",
+        "Other deployments",
+        '  "\\u{1b}[2Jfar"  differs in pivotHash, namespace, minNonce',
+        "",
+      ].join("\n"),
+    );
+    expect(renderDiff(await diffUnverified(policy(), before))).toMatch(/^same: every pin holds\n[^]*\n +holds /);
+    const bare = policyOf([{ name: "bare", kind: "nitro", pcrs: { 0: "11".repeat(48) } }]);
+    expect(renderDiff(await diffUnverified(bare, before))).toMatch(
+      /^different: the policy has no deployment for evidence of this kind\n/,
+    );
   });
 
   it.each([60, 80, 200])("fits %d columns", (width) => {
