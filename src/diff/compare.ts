@@ -8,6 +8,13 @@ import { ReportedPlaces, placeIn } from "./place.js";
 /** The contents of both inputs at a place. Undefined means absent. */
 export type Sides = readonly [before: Content | undefined, after: Content | undefined];
 
+/** A place, the name of its value, and what is reported. */
+interface At {
+  readonly place: string;
+  readonly name: string;
+  readonly reporting: Reporting;
+}
+
 /** What a change of a value means, and of its members and items. Without a meaning, a change is `other`. */
 export interface Rule {
   /** The change of the value as a whole. Without it, members and items are compared one by one. */
@@ -34,15 +41,15 @@ export interface Rule {
   readonly inner?: ChangeId;
   /** Whether texts are the same if they are hex or base64 of the same bytes. */
   readonly isSpelling?: boolean;
-  /** Compares in another way, or adds changes of values that both sides have only together with others. */
+  /** Compares in another way, or adds changes of values that count only together. */
   readonly instead?: Compare;
   readonly also?: Compare;
-  readonly then?: (changes: readonly Found[], ...given: Parameters<Compare>) => readonly Found[];
+  readonly then?: (changes: readonly Found[], sides: Sides, at: At) => readonly Found[];
 }
 
 /** A rule, only the id of the change, null for a value that is not compared, or what depends on both values. */
 export type RuleOf = Rule | ChangeId | null | ((sides: Sides) => RuleOf);
-export type Compare = (sides: Sides, place: string, reporting: Reporting) => readonly Found[];
+export type Compare = (sides: Sides, at: At) => readonly Found[];
 
 /** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
 export class Reporting {
@@ -58,7 +65,7 @@ export class Reporting {
     return new Reporting({ left: most, uncounted: 0 }, []);
   }
 
-  /** Returns a reporting in which nothing is reported at and below the places. */
+  /** Returns the same, but nothing is reported at and below the places. */
   without(places: readonly string[]): Reporting {
     return new Reporting(this.#tally, places);
   }
@@ -67,26 +74,31 @@ export class Reporting {
     return this.#tally.uncounted;
   }
 
-  keep(what: ChangeId, [before, after]: Sides, place: string): readonly Found[] {
-    if (--this.#tally.left < 0) {
+  /** Reports two texts, or counts them. If the texts are equal, JSON shows the difference, as between 3 and "3". */
+  keep(what: ChangeId, sides: Sides, place: string): readonly Found[] {
+    this.#tally.left--;
+    if (this.#tally.left < 0) {
       this.#tally.uncounted++;
       return [];
     }
-    const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
-    // If the texts are equal, JSON shows the difference, such as between 3 and "3".
-    const [one, other] = texts[0] === texts[1] ? [before, after].map(jsonOf) : texts;
+    const [before, after] = sides.map((side) => textOf(side, contentText));
+    const [one, other] = before === after ? sides.map((side) => textOf(side, contentJson)) : [before, after];
     return [found(what, { place, before: one!, after: other! })];
   }
 }
 
-function jsonOf(content: Content | undefined): string | null {
-  return content === undefined ? null : contentJson(content);
+function textOf(content: Content | undefined, show: (content: Content) => string): string | null {
+  return content === undefined ? null : show(content);
 }
 
-const NONE: Rule = {};
-const WRAPPER = "(wrapper)";
+/** Returns the place of a member or item, whose own place is `step`. */
+export function inside({ place, reporting }: At, name: string | number, step = placeIn(place, name)): At {
+  return { place: step, name: String(name), reporting };
+}
+
 /** The member that diff adds for the spelling of a part (`rules.ts`). */
 export const SPELLED = "(spelled)";
+const WRAPPER = "(wrapper)";
 /** Members that `inspect` gathers are compared at the places that they have in the file. */
 const GATHERED: Readonly<Record<string, Rule | null>> = {
   [SPELLED]: null,
@@ -96,23 +108,20 @@ const GATHERED: Readonly<Record<string, Rule | null>> = {
 };
 
 /** Returns every change at and below a place. */
-export function compareTrees(
-  sides: Sides,
-  place: string,
-  reporting: Reporting,
-  given: RuleOf = NONE,
-  name = "",
-): readonly Found[] {
+export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly Found[] {
   const rule = ruleFor(given, sides);
-  if (rule === null || reporting.reported.has(place)) return [];
-  const changes = [
-    ...(rule.also?.(sides, place, reporting) ?? []),
-    ...comparison(rule)(sides, place, reporting, rule, name),
-  ];
-  const isWhole = isAbsent(sides[0]) !== isAbsent(sides[1]);
-  const entry = rule.entry?.(name, isWhole) ?? "";
-  const named = entry === "" ? changes : changes.map((one) => (one.entry === "" ? { ...one, entry } : one));
-  return rule.then?.(named, sides, place, reporting) ?? named;
+  if (rule === null || at.reporting.reported.has(at.place)) return [];
+  const { instead, also, then, entry } = rule;
+  const compare = rule.what === undefined ? compareInside : compareValues;
+  const own = instead === undefined ? compare(sides, at, rule) : instead(sides, at);
+  const changes = also === undefined ? own : [...also(sides, at), ...own];
+  const named = entry === undefined ? changes : entered(changes, entry(at.name, isOneSided(sides)));
+  return then === undefined ? named : then(named, sides, at);
+}
+
+/** Gives the changes the key of the entry that they are in. */
+function entered(changes: readonly Found[], entry: string): readonly Found[] {
+  return changes.map((change) => (change.entry === "" ? { ...change, entry } : change));
 }
 
 function ruleFor(given: RuleOf, sides: Sides): Rule | null {
@@ -120,47 +129,30 @@ function ruleFor(given: RuleOf, sides: Sides): Rule | null {
   return typeof given === "string" ? { what: given } : given;
 }
 
-type CompareBy = (...given: [...Parameters<Compare>, rule: Rule, name: string]) => readonly Found[];
-
-function comparison({ instead, what }: Rule): CompareBy {
-  if (instead !== undefined) return instead;
-  return what === undefined
-    ? compareInside
-    : (sides, place, reporting, rule, name) =>
-        compareWhole(what, [sides[0] ?? rule.absent, sides[1] ?? rule.absent], {
-          place,
-          reporting,
-          rule,
-          name,
-          given: sides,
-        });
+function isOneSided([before, after]: Sides): boolean {
+  return (before ?? null) === null ? (after ?? null) !== null : (after ?? null) === null;
 }
 
-function isAbsent(side: Content | undefined): boolean {
-  return side === undefined || side === null;
+function compareValues(sides: Sides, at: At, rule: Rule): readonly Found[] {
+  const [before, after] = sides.map((side) => side ?? rule.absent);
+  const changes = compareWhole(rule.what!, [before, after], at, rule);
+  const isAlike = changes.length > 0 || rule.show !== undefined || contentOf(sides[0]) === contentOf(sides[1]);
+  // Values with the same text may still differ, such as null from an absent one.
+  return isAlike ? changes : at.reporting.keep("other", sides, at.place);
 }
 
-interface At {
-  readonly place: string;
-  readonly reporting: Reporting;
-  readonly rule: Rule;
-  readonly name: string;
-  readonly given: Sides;
+function contentOf(side: Content | undefined): string | null {
+  return textOf(side, contentJson);
 }
 
-function compareWhole(what: ChangeId, sides: Sides, { place, reporting, rule, name, given }: At): readonly Found[] {
+function compareWhole(what: ChangeId, sides: Sides, { place, name }: At, rule: Rule): readonly Found[] {
   const { show = contentText, turn = "lower" in CHANGES[what].means ? lowerOrNot : addedOrRemoved } = rule;
-  const [before, after] = sides.map((side) => (isAbsent(side) ? null : show(side!, name)));
-  if (before !== after) return [found(what, { place, before: before!, after: after!, turn: turn(...there(sides)) })];
-  // The values may still differ, such as null from an absent one.
-  return rule.show === undefined && jsonOf(given[0]) !== jsonOf(given[1]) ? reporting.keep("other", given, place) : [];
+  const [before, after] = sides.map((side) => side ?? undefined);
+  const [one, other] = [before, after].map((side) => textOf(side, (content) => show(content, name)));
+  return one === other ? [] : [found(what, { place, before: one!, after: other!, turn: turn(before, after) })];
 }
 
-function there([before, after]: Sides): [Content | undefined, Content | undefined] {
-  return [before ?? undefined, after ?? undefined];
-}
-
-/** Whether a number, flag, time or version is lower. An absent one is lower than any other. */
+/** Whether a number, flag, time or version is lower. An absent number is lower than any other. */
 function lowerOrNot(before: Content = "", after: Content = ""): Turn {
   const [one, other] = [before, after].map((side) => (typeof side === "string" && side !== "" ? side : numberOf(side)));
   return other! < one! ? "lower" : "changed";
@@ -175,27 +167,26 @@ export function addedOrRemoved(before: unknown, after: unknown): Turn {
   return after === undefined ? "removed" : "changed";
 }
 
-function compareInside(sides: Sides, place: string, reporting: Reporting, rule: Rule, name: string): readonly Found[] {
+function compareInside(sides: Sides, at: At, rule: Rule): readonly Found[] {
   const [before, after] = sides;
-  const { only, even, pair, inner = "other" } = rule;
   if (before === undefined && after === undefined) return [];
-  if (pair !== undefined) return comparePairs([listOf(before), listOf(after)], place, reporting, rule);
-  const isOneSided = isAbsent(before) !== isAbsent(after);
-  if (isOneSided && only !== undefined)
-    return [
-      ...compareWhole(only, sides, { place, reporting, rule, name, given: sides }),
-      ...compareParts(sides, place, reporting, rule, even ?? []),
-    ];
-  const isReportedInside = reporting.reported.hasBelow(place);
-  if (isOneSided && (rule.members !== undefined || rule.each !== undefined || isReportedInside)) {
-    const changes = compareParts(sides, place, reporting, rule);
-    return changes.length > 0 || isReportedInside ? changes : reporting.keep(inner, sides, place);
-  }
+  if (rule.pair !== undefined) return comparePairs(sides, at, rule);
+  if (isOneSided(sides)) return compareOneSided(sides, at, rule);
   const [one, other] = sides.map((side) => (side === undefined ? "absent" : sortOf(side)));
-  if (one !== other) return reporting.keep(inner, sides, place);
-  if (one !== "scalar") return compareParts(sides, place, reporting, rule);
+  if (one === other && one !== "scalar") return compareParts(sides, at, rule);
   const text = rule.isSpelling === true ? spelledText : contentJson;
-  return text(before!) === text(after!) ? [] : reporting.keep(inner, sides, place);
+  const isAlike = one === other && text(before!) === text(after!);
+  return isAlike ? [] : at.reporting.keep(rule.inner ?? "other", sides, at.place);
+}
+
+/** Reports the value as a whole or, if rules or other changes are about parts of it, part by part. */
+function compareOneSided(sides: Sides, at: At, rule: Rule): readonly Found[] {
+  const { only, even = [], members, each, inner = "other" } = rule;
+  if (only !== undefined) return [...compareWhole(only, sides, at, rule), ...compareParts(sides, at, rule, even)];
+  const isReportedInside = at.reporting.reported.hasBelow(at.place);
+  const isOfParts = members !== undefined || each !== undefined || isReportedInside;
+  const changes = isOfParts ? compareParts(sides, at, rule) : [];
+  return changes.length > 0 || isReportedInside ? changes : at.reporting.keep(inner, sides, at.place);
 }
 
 /** Returns one text for all spellings of the same bytes. */
@@ -204,45 +195,34 @@ function spelledText(content: Content): string {
   return bytes === null ? contentJson(content) : toHex(bytes);
 }
 
-function compareParts(
-  sides: Sides,
-  place: string,
-  reporting: Reporting,
-  rule: Rule,
-  names?: readonly string[],
-): Found[] {
+function compareParts(sides: Sides, at: At, rule: Rule, names?: readonly string[]): readonly Found[] {
   const { key } = rule;
   const [before, after] = sides.map((side): Parts => {
-    if (isAbsent(side)) return new Map();
-    return key !== undefined && Array.isArray(side) ? byKey(side as Content[], key) : partsOf(side!);
+    return key !== undefined && Array.isArray(side) ? byKey(side as Content[], key) : partsOf(side ?? null);
   }) as [Parts, Parts];
   const isKeyed = sides.every((side) => (Array.isArray(side) ? key !== undefined : side instanceof Map));
-  const all = names ?? new Set([...before.keys(), ...after.keys()]);
-  const changes = [...all].flatMap((name, index) => {
-    const inside = ruleOf(rule, name);
+  const all = names ?? [...new Set([...before.keys(), ...after.keys()])];
+  const changes = all.flatMap((name, index) => {
     const both: Sides = [before.get(name), after.get(name)];
-    const own = ruleFor(inside, both);
-    const at = own?.at === undefined ? placeIn(place, name, index) : placeAt(place, own.at);
-    return compareTrees(both, at, reporting, own, String(name));
+    const own = ruleFor(ruleOf(rule, name), both);
+    const step = own?.at === undefined ? placeIn(at.place, name, index) : placeAt(at.place, own.at);
+    return compareTrees(both, inside(at, name, step), own);
   });
-  if (!isKeyed) return changes;
-  const orders = [order(before, after), order(after, before)] as const;
-  return contentJson(orders[0]) === contentJson(orders[1])
-    ? changes
-    : [...changes, ...reporting.keep("order", orders, place)];
+  const orders: Sides = [order(before, after), order(after, before)];
+  const isReordered = isKeyed && contentOf(orders[0]) !== contentOf(orders[1]);
+  return isReordered ? [...changes, ...at.reporting.keep("order", orders, at.place)] : changes;
 }
 
 function ruleOf({ members, each, inner, isSpelling }: Rule, name: string | number): RuleOf {
   if (members !== undefined && Object.hasOwn(members, name)) return members[name] ?? null;
-  const inside = inner === undefined ? NONE : { inner, ...(isSpelling === true && { isSpelling }) };
-  if (!Object.hasOwn(GATHERED, name)) return each ?? inside;
+  const others = inner === undefined ? {} : { inner, ...(isSpelling === true && { isSpelling }) };
+  if (!Object.hasOwn(GATHERED, name)) return each ?? others;
   const gathered = GATHERED[name]!;
-  return gathered && { ...inside, ...gathered };
+  return gathered && { ...others, ...gathered };
 }
 
 function placeAt(place: string, at: string): string {
-  if (at === WRAPPER) return `${place}${at}`;
-  return at === "" || place === "" ? place + at : `${place}.${at}`;
+  return at === "" || at === WRAPPER || place === "" ? place + at : `${place}.${at}`;
 }
 
 /** Returns the keys of `list` that `other` also has, in order. */
@@ -250,33 +230,28 @@ function order(list: Parts, other: Parts): string[] {
   return [...list.keys()].filter((key) => other.has(key)).map(String);
 }
 
-function listOf(content: Content | undefined): readonly Content[] {
-  return Array.isArray(content) ? (content as Content[]) : [];
-}
-
 /** Compares items with equal keys first, and the remaining ones in order. */
-function comparePairs(
-  [before, after]: readonly [readonly Content[], readonly Content[]],
-  place: string,
-  reporting: Reporting,
-  { pair, each }: Rule,
-): Found[] {
+function comparePairs(sides: Sides, at: At, { pair, each }: Rule): readonly Found[] {
+  const [before, after] = sides.map((side) => (Array.isArray(side) ? (side as Content[]) : [])) as [
+    Content[],
+    Content[],
+  ];
   const places = new Map<string, number[]>();
   // The lists are filled from the end, so that `pop` returns the first index.
   for (let index = after.length - 1; index >= 0; index--) {
     const key = pair!(after[index]!);
-    places.set(key, [...(places.get(key) ?? []), index]);
+    if (places.has(key)) places.get(key)!.push(index);
+    else places.set(key, [index]);
   }
   const matched = before.map((item) => places.get(pair!(item))?.pop() ?? null);
   const taken = new Set(matched);
-  const rest = after.flatMap((_, index) => (taken.has(index) ? [] : [index]));
+  const rest = after.map((_, index) => index).filter((index) => !taken.has(index));
   const both = before.flatMap((item, index) => {
-    const other = matched[index] ?? rest.shift();
-    const there = other === undefined ? undefined : after[other];
-    return compareTrees([item, there], placeIn(place, index), reporting, each);
+    const other = matched[index] ?? rest.shift() ?? -1;
+    return compareTrees([item, after[other]], inside(at, index), each);
   });
   const added = rest.flatMap((index) =>
-    compareTrees([undefined, after[index]], `${placeIn(place, index)} (new)`, reporting, each),
+    compareTrees([undefined, after[index]], inside(at, index, `${placeIn(at.place, index)} (new)`), each),
   );
   return [...both, ...added];
 }

@@ -105,7 +105,7 @@ export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Dif
   if (before.kind === "policy")
     return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", reporting), reporting, about);
   const { tree } = after as typeof before;
-  const changes = compareTrees([before.tree, tree], "", reporting, RULES[before.kind]);
+  const changes = compareTrees([before.tree, tree], { place: "", name: "", reporting }, RULES[before.kind]);
   const policies =
     before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, reporting) : [];
   return differenceOf([...policies, ...changes], reporting, about);
@@ -134,7 +134,7 @@ function compareKinds(before: Side, after: Side, most: number): Difference {
   const compared = Object.keys(first).filter((name) => Object.hasOwn(second, name));
   if (compared.length === 0) throw incomparable(before, after);
   const reporting = Reporting.of(most);
-  const found = compareTrees([first, second], "", reporting, RULES["boot proof"]);
+  const found = compareTrees([first, second], { place: "", name: "", reporting }, RULES["boot proof"]);
   return differenceOf(found, reporting, { kind: `${before.kind} and ${after.kind}`, compared, most });
 }
 
@@ -164,7 +164,7 @@ const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): readonly Found[] {
   const { found, contents } = comparePolicies(before, after, place);
   const rest = reporting.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
-  const others = compareTrees(contents, place, rest).map((change): Found => {
+  const others = compareTrees(contents, { place, name: "", reporting: rest }).map((change): Found => {
     return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
   });
   return [...found, ...others];

@@ -16,10 +16,9 @@ import type {
   PivotManifest,
   WorkloadManifest,
 } from "../decode/manifest/index.js";
-import { type ChangeId, type Found, type Turn, found } from "./changes.js";
-import { type Compare, type Rule, type RuleOf, SPELLED, type Sides, compareTrees, sidesOf } from "./compare.js";
+import { type ChangeId, type Turn, found } from "./changes.js";
+import { type Compare, type Rule, type RuleOf, SPELLED, type Sides, compareTrees, sidesOf, inside } from "./compare.js";
 import { type Content, type ContentObject, contentText, memberOf, partsOf } from "./content.js";
-import { placeIn } from "./place.js";
 
 /** Members that diff adds to the trees, and that are compared by rules of their own. */
 export const COMMITMENT = "(commitment)";
@@ -35,12 +34,13 @@ interface Spelled extends ContentObject {
 }
 
 /** Adds changes of spelling, if nothing else explains why bytes differ. Another form is always a change. */
-const spelling: NonNullable<Rule["then"]> = (changes, sides, place, reporting) => {
+const spelling: NonNullable<Rule["then"]> = (changes, sides, at) => {
   const [one, other] = sidesOf(sides, SPELLED) as readonly [Spelled | undefined, Spelled | undefined];
   if (one === undefined || other === undefined) return changes;
-  if (one.form !== other.form) return [...changes, found("encoding", { place, before: one.form, after: other.form })];
+  if (one.form !== other.form)
+    return [...changes, found("encoding", { place: at.place, before: one.form, after: other.form })];
   if (changes.length > 0) return changes;
-  return compareTrees([one.as, other.as], place, reporting, { inner: "encoding", isSpelling: true });
+  return compareTrees([one.as, other.as], at, { inner: "encoding", isSpelling: true });
 };
 
 /** Rules of all members. A new member without a rule is a compile error. Names in parentheses are diff's own. */
@@ -149,10 +149,10 @@ const ENVELOPE: Rule = {
 const isZeros = (pcr: Content | undefined): boolean => typeof pcr === "string" && isAllZero(fromHex(pcr)!);
 
 /** Whether PCR0, 1 or 2 is zeros. Other changes cover the values themselves. */
-const compareDebug: Compare = (sides, place, reporting) => {
+const compareDebug: Compare = (sides, at) => {
   const [before, after] = sides.map((pcrs) => ["0", "1", "2"].some((index) => isZeros(memberOf(pcrs, index))));
   const show = (isOn: Content): string => (isOn === true ? "on (zeros in PCR0 to 2)" : "off");
-  return compareTrees([before, after], place, reporting, { what: "debug.enclave", show });
+  return compareTrees([before, after], at, { what: "debug.enclave", show });
 };
 
 const named = (what: ChangeId): Rule => ({ what, entry: (name) => `PCR${name}` });
@@ -181,18 +181,18 @@ export function certificateText(certificate: Content): string {
 }
 
 /** Compares the chain from the root to the leaf. Of intermediate certificates only additions and removals count. */
-const compareChain: Compare = (sides, place, reporting) => {
+const compareChain: Compare = (sides, at) => {
   const [before, after] = sides.map((side) => [...partsOf(side ?? []).values()].map(certificateText));
   const [one, other] = [before!.slice(1, -1), after!.slice(1, -1)];
   const without = (list: string[], others: string[]): string | undefined =>
     list.filter((each) => !others.includes(each)).join("\n") || undefined;
-  const at = placeIn(place, "cabundle");
-  const changed = compareTrees([without(one, other), without(other, one)], at, reporting, "certificate.intermediate");
+  const bundle = inside(at, "cabundle");
+  const changed = compareTrees([without(one, other), without(other, one)], bundle, "certificate.intermediate");
   const isReordered = changed.length === 0 && one.join() !== other.join();
   return [
-    ...compareTrees([lastOf(before!), lastOf(after!)], placeIn(place, "certificate"), reporting, "certificate.leaf"),
-    ...compareTrees([before![0], after![0]], placeIn(at, 0), reporting, "certificate.root"),
-    ...(isReordered ? reporting.keep("order", [one, other], at) : changed),
+    ...compareTrees([lastOf(before!), lastOf(after!)], inside(at, "certificate"), "certificate.leaf"),
+    ...compareTrees([before![0], after![0]], inside(bundle, 0), "certificate.root"),
+    ...(isReordered ? at.reporting.keep("order", [one, other], bundle.place) : changed),
   ];
 };
 
@@ -223,12 +223,12 @@ function shared(rule: Rule): RuleOf {
  * Marks whether a changed manifest hash follows from a changed manifest. If the hash changed alone, the evidence is
  * inconsistent.
  */
-const explained: NonNullable<Rule["then"]> = (changes, sides, place, reporting) => {
+const explained: NonNullable<Rule["then"]> = (changes, sides, at) => {
   const [before, after] = sidesOf(sides, MANIFEST_HASH);
   const turn: Turn = before === after ? "alone" : "follows";
   const isKnown = before !== undefined && after !== undefined;
   const marked = changes.map((one) => (isKnown && one.what === "document.user-data" ? { ...one, turn } : one));
-  return spelling(marked, sides, place, reporting);
+  return spelling(marked, sides, at);
 };
 
 const BOOT_PROOF: Rule = {
@@ -281,10 +281,10 @@ function identityRule(sides: Sides): Rule {
     const text = textIn(side, name) || "none";
     return text === textIn(side, "buildConfig") ? "the workflow of the build" : text;
   };
-  const signers: Compare = (_, place, reporting) =>
+  const signers: Compare = (_, at) =>
     ["signer", "san"].flatMap((name) => {
       const [before, after] = sides.map((side) => signer(side, name));
-      return compareTrees([before, after], placeIn(place, name), reporting, "provenance.signer");
+      return compareTrees([before, after], inside(at, name), "provenance.signer");
     });
   return {
     at: "certificate",
@@ -368,12 +368,9 @@ function activityRule(sides: Sides): RuleOf {
 }
 
 /** Packed reports are unverified, so only the verdict and the first other difference are reported. */
-const compareReports: Compare = (sides, place, reporting) => {
-  const verdict = compareTrees(sidesOf(sides, "verdict"), placeIn(place, "verdict"), reporting, "bundle.verdict");
-  const others: readonly Found[] = compareTrees(sides, place, reporting, {
-    inner: "bundle.report",
-    members: { verdict: null },
-  });
+const compareReports: Compare = (sides, at) => {
+  const verdict = compareTrees(sidesOf(sides, "verdict"), inside(at, "verdict"), "bundle.verdict");
+  const others = compareTrees(sides, at, { inner: "bundle.report", members: { verdict: null } });
   return [...verdict, ...others.slice(0, 1)];
 };
 

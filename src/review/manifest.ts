@@ -1,10 +1,5 @@
 /** The manifest or envelope under review, in any encoding, and its changes since a previous one. */
-import {
-  type Manifest,
-  type ManifestEnvelope,
-  decodeManifest,
-  decodeManifestEnvelope,
-} from "../decode/manifest/index.js";
+import { type ManifestEnvelope, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { type Change, compareSides } from "../diff/diff.js";
 import { jsonOf, manifestSide } from "../diff/sides.js";
 import type { Content } from "../diff/content.js";

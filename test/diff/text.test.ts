@@ -95,7 +95,7 @@ describe("a difference as text", () => {
       ].join("\n"),
     );
     expect(renderDiff(await diffUnverified(policy(), before))).toMatch(/^same: every pin holds\n[^]*\n +holds /);
-    const bare = policyOf([{ name: "bare", kind: "nitro", pcrs: { 0: "11".repeat(48) } }]);
+    const bare = policyOf([{ name: "bare", kind: "nitro", pcrs: labDeployment(lab)["pcrs"]! }]);
     expect(renderDiff(await diffUnverified(bare, before))).toMatch(
       /^different: the policy has no deployment for evidence of this kind\n/,
     );
