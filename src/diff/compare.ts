@@ -1,5 +1,4 @@
 /** Compares two trees place by place. The rule of a place says what its change means (`rules.ts`). */
-import { fromBase64, fromHex, toHex } from "../bytes.js";
 import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
 import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
@@ -39,8 +38,8 @@ export interface Rule {
   readonly pair?: (item: Content) => string;
   /** The change of all values inside that have no rule. */
   readonly inner?: ChangeId;
-  /** Whether texts are the same if they are hex or base64 of the same bytes. */
-  readonly isSpelling?: boolean;
+  /** The text by which values inside are compared. Default: JSON. */
+  readonly spell?: (value: Content) => string;
   /** Compares in another way, or adds changes of values that count only together. */
   readonly instead?: Compare;
   readonly also?: Compare;
@@ -174,8 +173,8 @@ function compareInside(sides: Sides, at: At, rule: Rule): readonly Found[] {
   if (isOneSided(sides)) return compareOneSided(sides, at, rule);
   const [one, other] = sides.map((side) => (side === undefined ? "absent" : sortOf(side)));
   if (one === other && one !== "scalar") return compareParts(sides, at, rule);
-  const text = rule.isSpelling === true ? spelledText : contentJson;
-  const isAlike = one === other && text(before!) === text(after!);
+  const { spell = contentJson } = rule;
+  const isAlike = one === other && spell(before!) === spell(after!);
   return isAlike ? [] : at.reporting.keep(rule.inner ?? "other", sides, at.place);
 }
 
@@ -189,18 +188,12 @@ function compareOneSided(sides: Sides, at: At, rule: Rule): readonly Found[] {
   return changes.length > 0 || isReportedInside ? changes : at.reporting.keep(inner, sides, at.place);
 }
 
-/** Returns one text for all spellings of the same bytes. */
-function spelledText(content: Content): string {
-  const bytes = typeof content === "string" ? (fromHex(content) ?? fromBase64(content)) : null;
-  return bytes === null ? contentJson(content) : toHex(bytes);
-}
-
 function compareParts(sides: Sides, at: At, rule: Rule, names?: readonly string[]): readonly Found[] {
   const { key } = rule;
   const [before, after] = sides.map((side): Parts => {
     return key !== undefined && Array.isArray(side) ? byKey(side as Content[], key) : partsOf(side ?? null);
   }) as [Parts, Parts];
-  const isKeyed = sides.every((side) => (Array.isArray(side) ? key !== undefined : side instanceof Map));
+  const isKeyed = key !== undefined && sides.every((side) => Array.isArray(side));
   const all = names ?? [...new Set([...before.keys(), ...after.keys()])];
   const changes = all.flatMap((name, index) => {
     const both: Sides = [before.get(name), after.get(name)];
@@ -213,9 +206,9 @@ function compareParts(sides: Sides, at: At, rule: Rule, names?: readonly string[
   return isReordered ? [...changes, ...at.reporting.keep("order", orders, at.place)] : changes;
 }
 
-function ruleOf({ members, each, inner, isSpelling }: Rule, name: string | number): RuleOf {
+function ruleOf({ members, each, inner, spell }: Rule, name: string | number): RuleOf {
   if (members !== undefined && Object.hasOwn(members, name)) return members[name] ?? null;
-  const others = inner === undefined ? {} : { inner, ...(isSpelling === true && { isSpelling }) };
+  const others: Rule = { ...(inner && { inner }), ...(spell && { spell }) };
   if (!Object.hasOwn(GATHERED, name)) return each ?? others;
   const gathered = GATHERED[name]!;
   return gathered && { ...others, ...gathered };

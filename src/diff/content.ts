@@ -1,31 +1,21 @@
 /** Trees of decoded files, as `inspect` makes them, and their texts. */
 import { JsonNumber } from "../decode/json.js";
 
-/** A tree with JSON numbers as written. A keyed list is a Map, so that an added entry does not shift the others. */
-export type Content =
-  | null
-  | boolean
-  | number
-  | string
-  | JsonNumber
-  | readonly Content[]
-  | ContentObject
-  | ReadonlyMap<string, Content>;
+/** A tree with JSON numbers as written. */
+export type Content = null | boolean | number | string | JsonNumber | readonly Content[] | ContentObject;
 export interface ContentObject {
   readonly [name: string]: Content | undefined;
 }
 
 export type Parts = ReadonlyMap<string | number, Content>;
 
-export function sortOf(content: Content): "list" | "keyed" | "object" | "scalar" {
+export function sortOf(content: Content): "list" | "object" | "scalar" {
   if (Array.isArray(content)) return "list";
-  if (content instanceof Map) return "keyed";
   return typeof content === "object" && content !== null && !(content instanceof JsonNumber) ? "object" : "scalar";
 }
 
-/** Returns the defined members of an object by name, and the items of a list by index or key. */
+/** Returns the defined members of an object by name, and the items of a list by index. */
 export function partsOf(content: Content): Parts {
-  if (content instanceof Map) return content as Parts;
   if (Array.isArray(content)) return new Map((content as Content[]).entries());
   return new Map(sortOf(content) === "object" ? definedIn(content as ContentObject) : []);
 }
@@ -42,43 +32,10 @@ export function contentText(content: Content): string {
 /** Returns JSON with numbers as written and sorted members. */
 export function contentJson(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
+  if (Array.isArray(content)) return `[${(content as Content[]).map(contentJson).join(",")}]`;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
-  if (sortOf(content) !== "object") return `[${[...partsOf(content).values()].map(contentJson).join(",")}]`;
   const named = definedIn(content as ContentObject).sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${contentJson(value)}`).join(",")}}`;
-}
-
-/** Functions that rewrite members of an object, by name, at any depth. */
-export interface Rules {
-  readonly [member: string]: Rules | ((content: Content) => Content);
-}
-
-/** Applies the rules. Content of an unexpected shape stays unchanged. */
-export function rewritten(content: Content, rules: Rules): Content {
-  if (sortOf(content) !== "object") return content;
-  const copy = Object.create(null) as Record<string, Content>;
-  for (const [name, value] of definedIn(content as ContentObject)) {
-    const rule = Object.hasOwn(rules, name) ? rules[name]! : {};
-    copy[name] = typeof rule === "function" ? rule(value) : rewritten(value, rule);
-  }
-  return copy;
-}
-
-/** Lower-cases all texts of a value except comments. It is for values whose texts are hex. */
-export function anyCaseInside(content: Content): Content {
-  if (typeof content === "string") return content.toLowerCase();
-  if (Array.isArray(content)) return content.map(anyCaseInside);
-  if (sortOf(content) !== "object") return content;
-  const entries = definedIn(content as ContentObject);
-  return Object.assign(
-    Object.create(null) as ContentObject,
-    Object.fromEntries(entries.map(([name, value]) => [name, name === "comment" ? value : anyCaseInside(value)])),
-  );
-}
-
-/** Turns a list into a Map by key. Other content stays unchanged. */
-export function keyed(content: Content, keyOf: (entry: Content) => string): Content {
-  return Array.isArray(content) ? byKey(content as readonly Content[], keyOf) : content;
 }
 
 /** Returns a Map of a list. A repeated key gets a suffix such as ` (2)`, so no key may itself end in such a suffix. */

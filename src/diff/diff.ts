@@ -8,7 +8,7 @@ import { Reporting, compareTrees } from "./compare.js";
 import { value } from "./comparers.js";
 import type { ContentObject } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
-import { type PolicyFacts, comparePolicies } from "./policy.js";
+import { POLICY_FILE, type PolicyFacts, comparePolicies } from "./policy.js";
 import { RULES } from "./rules.js";
 import { type DiffInput, type Side, readSide } from "./sides.js";
 
@@ -164,7 +164,7 @@ const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): readonly Found[] {
   const { found, contents } = comparePolicies(before, after, place);
   const rest = reporting.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
-  const others = compareTrees(contents, { place, name: "", reporting: rest }).map((change): Found => {
+  const others = compareTrees(contents, { place, name: "", reporting: rest }, POLICY_FILE).map((change): Found => {
     return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
   });
   return [...found, ...others];

@@ -7,16 +7,8 @@ import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/p
 import { shownCertificate } from "../inspect/shown.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { type Comparer, entries, ignored, members, toggle, value } from "./comparers.js";
-import {
-  type Content,
-  type ContentObject,
-  type Rules,
-  anyCaseInside,
-  contentText,
-  keyed,
-  rewritten,
-} from "./content.js";
-import type { Sides } from "./compare.js";
+import type { Rule, Sides } from "./compare.js";
+import { type Content, type ContentObject, contentJson, contentText } from "./content.js";
 import { placeIn } from "./place.js";
 import { certificateText } from "./rules.js";
 
@@ -266,36 +258,46 @@ const POLICY_ROWS: { readonly [K in Exclude<keyof Policy, "signed">]: PolicyRow 
     value<string>("policy.name")(before.policy.name ?? undefined, after.policy.name ?? undefined, place),
 };
 
-const SET_RULES: Rules = { members: anyCaseInside };
+/** Hex of any case. Comments inside are compared exactly. */
+const ANY_CASE: Rule = {
+  spell: (hex) => contentJson(hex).toLowerCase(),
+  each: () => ANY_CASE,
+  members: { comment: {} },
+};
+const SET: Rule = { members: { members: ANY_CASE } };
 
-/** Lower-cases pins in hex, and turns a list whose order has no meaning into a Map. */
-const DEPLOYMENT_RULES: Rules = {
-  pcrs: anyCaseInside,
-  manifestHash: anyCaseInside,
-  pivotHash: anyCaseInside,
-  workloads: anyCaseInside,
-  quorumKey: anyCaseInside,
-  userData: anyCaseInside,
-  publicKey: anyCaseInside,
-  manifestSet: SET_RULES,
-  shareSet: SET_RULES,
-  open: (list) => keyed(list, contentText),
+/** The rules for content that no change above covers. */
+export const POLICY_FILE: Rule = {
+  members: {
+    deployments: {
+      each: {
+        members: {
+          pcrs: ANY_CASE,
+          manifestHash: ANY_CASE,
+          pivotHash: ANY_CASE,
+          workloads: ANY_CASE,
+          quorumKey: ANY_CASE,
+          userData: ANY_CASE,
+          publicKey: ANY_CASE,
+          manifestSet: SET,
+          shareSet: SET,
+          open: { key: contentText },
+        },
+      },
+    },
+  },
 };
 
+type Keys = ReadonlyMap<DeploymentPins, string>;
+
 /** Returns the content of the file. Each deployment has the key of its pair, so that pairs are compared. */
-function contentOf(
-  json: Content,
-  deployments: readonly DeploymentPins[],
-  keys: ReadonlyMap<DeploymentPins, string>,
-): Content {
-  const list = (content: Content): Content => {
-    const entriesByKey = (content as Content[]).map((entry, index): [string, Content] => [
-      keys.get(deployments[index]!)!,
-      rewritten(entry, DEPLOYMENT_RULES),
-    ]);
-    return Object.assign(Object.create(null) as ContentObject, Object.fromEntries(entriesByKey));
-  };
-  return rewritten(json, { deployments: list });
+function contentOf({ json, policy }: PolicyFacts, keys: Keys): Content {
+  const file = json as ContentObject;
+  const deployments = (file["deployments"] as Content[]).map((one, index) => [
+    keys.get(policy.deployments[index]!),
+    one,
+  ]);
+  return { ...file, deployments: Object.fromEntries(deployments) as ContentObject };
 }
 
 interface ComparedPolicies {
@@ -310,9 +312,6 @@ export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: 
   const keys = new Map(pairs.flatMap(({ key, before: one, after: other }) => [one, other].map((side) => [side!, key])));
   return {
     found: names.flatMap((name) => POLICY_ROWS[name](before, after, placeIn(place, name))),
-    contents: [
-      contentOf(before.json, before.policy.deployments, keys),
-      contentOf(after.json, after.policy.deployments, keys),
-    ],
+    contents: [contentOf(before, keys), contentOf(after, keys)],
   };
 }

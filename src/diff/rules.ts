@@ -2,7 +2,7 @@
  * What a change means, by its place in the trees that `inspect` makes. A place has the id of its change, a rule, or
  * null if it is not compared.
  */
-import { fromHex, isAllZero, lastOf } from "../bytes.js";
+import { fromBase64, fromHex, isAllZero, lastOf, toHex } from "../bytes.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
 import type { GithubRelease } from "../decode/github-release.js";
 import { isJsonObject } from "../decode/json.js";
@@ -18,7 +18,7 @@ import type {
 } from "../decode/manifest/index.js";
 import { type ChangeId, type Turn, found } from "./changes.js";
 import { type Compare, type Rule, type RuleOf, SPELLED, type Sides, compareTrees, sidesOf, inside } from "./compare.js";
-import { type Content, type ContentObject, contentText, memberOf, partsOf } from "./content.js";
+import { type Content, type ContentObject, contentJson, contentText, memberOf, partsOf } from "./content.js";
 
 /** Members that diff adds to the trees, and that are compared by rules of their own. */
 export const COMMITMENT = "(commitment)";
@@ -40,8 +40,14 @@ const spelling: NonNullable<Rule["then"]> = (changes, sides, at) => {
   if (one.form !== other.form)
     return [...changes, found("encoding", { place: at.place, before: one.form, after: other.form })];
   if (changes.length > 0) return changes;
-  return compareTrees([one.as, other.as], at, { inner: "encoding", isSpelling: true });
+  return compareTrees([one.as, other.as], at, { inner: "encoding", spell: bytesText });
 };
+
+/** Returns one text for hex and base64 of the same bytes. */
+function bytesText(content: Content): string {
+  const bytes = typeof content === "string" ? (fromHex(content) ?? fromBase64(content)) : null;
+  return bytes === null ? contentJson(content) : toHex(bytes);
+}
 
 /** Rules of all members. A new member without a rule is a compile error. Names in parentheses are diff's own. */
 type Total<T> = { readonly [K in keyof T]-?: RuleOf } & { readonly [mark: `(${string})`]: RuleOf };
