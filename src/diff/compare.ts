@@ -1,4 +1,5 @@
 /** Compares two trees place by place. The rule of a place says what its change means (`rules.ts`). */
+import { withoutPrototype } from "../decode/input.js";
 import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
 import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
@@ -123,9 +124,10 @@ function entered(changes: readonly Found[], entry: string): readonly Found[] {
   return changes.map((change) => (change.entry === "" ? { ...change, entry } : change));
 }
 
+/** Returns the rule, without members that a program has added to the prototype of all objects. */
 function ruleFor(given: RuleOf, sides: Sides): Rule | null {
   if (typeof given === "function") return ruleFor(given(sides), sides);
-  return typeof given === "string" ? { what: given } : given;
+  return given && withoutPrototype<Rule>(typeof given === "string" ? { what: given } : given);
 }
 
 function isOneSided([before, after]: Sides): boolean {

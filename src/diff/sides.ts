@@ -7,7 +7,7 @@ import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { decodeAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, decodeBootProof } from "../decode/boot-proof.js";
 import { buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
-import { unwrap } from "../decode/input.js";
+import { unwrap, withoutPrototype } from "../decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import {
@@ -180,7 +180,11 @@ async function readBootProof(json: Content): Promise<Pinnable> {
   const document = await read("attestationDocument", () => readDocument(attestationDocument, booted));
   if (faults.length > 0) throw new MalformedError("boot-proof", faults);
   const { says } = await inspectBootProof(json);
-  const { ephemeralPublicKey = document!.tree["publicKey"], labels = {}, ...others } = says as ContentObject;
+  const {
+    ephemeralPublicKey = document!.tree["publicKey"],
+    labels = {},
+    ...others
+  } = withoutPrototype(says as ContentObject);
   const tree = {
     ephemeralPublicKey,
     ...others,
