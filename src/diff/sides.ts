@@ -210,7 +210,7 @@ async function readBundle(file: Uint8Array, json: ContentObject): Promise<Omit<S
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const { activity, policy, ...others } = json;
   const tree = {
-    ...json,
+    ...others,
     bootProofs,
     appProofs: await appProofTrees(json["appProofs"]),
     activity: activity === undefined ? undefined : await activityTree(activity),

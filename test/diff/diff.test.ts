@@ -205,6 +205,18 @@ describe("a single changed leaf", () => {
   });
 });
 
+it("intermediate certificates in another order are told as that", async () => {
+  const { payload, protectedHeader, signature } = decodeCoseSign1(forged.document);
+  const fields = decodeCbor(payload, { indefiniteOutermostMap: true }) as unknown as Map<string, Loose>;
+  const [root, ...others] = fields.get("cabundle") as Uint8Array[];
+  const reordered = new Map(fields).set("cabundle", [root, ...others.reverse()]);
+  const encoded = (one: Map<string, Loose>): Uint8Array =>
+    encodeCbor([protectedHeader, new Map(), encodeCbor(one as unknown as CborInput), signature]);
+  const { changes } = await diffUnverified(encoded(fields), encoded(reordered));
+  expect(others.length).toBeGreaterThan(1);
+  expect(changes.map(({ what, place }) => [what, place])).toEqual([["order", "cabundle"]]);
+});
+
 describe("any two inputs", () => {
   it.each(GENUINE)("are the same where they are one: %s", async (_, bytes) => {
     expect(await diffUnverified(bytes, bytes)).toMatchObject({ same: true, changes: [], leftOut: 0 });
@@ -575,6 +587,14 @@ describe("bundles", () => {
     const [one, other] = ["1", "2"].map((scheme) => ({ ...proof, scheme }));
     const { changes } = await diffUnverified(withProofs(proof, proof, one), withProofs(proof, other, proof));
     expect(changes.map(({ what, place }) => [what, place])).toEqual([["app-proof", "appProofs[2].scheme"]]);
+  });
+
+  it("name the bundle's encoding if nothing else differs, and not beside a change of the policy", async () => {
+    const { activity, ...rest } = parsed(bundle);
+    const wrapped = file({ ...rest, activity: { activity } });
+    expect(new Set(await toldOf(bundle, wrapped))).toEqual(new Set(["encoding minor"]));
+    const named = file({ ...parsed(bundle), policy: { ...parsed(policy()), name: "another" } });
+    expect(await toldOf(bundle, named)).toEqual(["policy.name minor"]);
   });
 
   it("name the member of a payload that changed", async () => {
