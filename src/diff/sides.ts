@@ -18,7 +18,7 @@ import {
 } from "../decode/manifest/index.js";
 import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { type Fault, MalformedError, attempt, attemptLater, faultsIn } from "../errors.js";
-import { UNKNOWN, besideIn } from "../inspect/described.js";
+import { type Described, UNKNOWN, besideIn } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectAppProofs, inspectBootProof } from "../inspect/evidence.js";
 import { type EvidenceKind, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
@@ -147,12 +147,15 @@ interface Booted {
   readonly labels: BootProof["labels"];
 }
 
-/** Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. */
-async function readDocument(encoding: Uint8Array, booted: Booted | null): Promise<Pinnable> {
+/**
+ * Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. `shown`
+ * is its tree, if it is inspected already.
+ */
+async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?: Described): Promise<Pinnable> {
   const document = decodeAttestationDocument(encoding);
   const hash = booted?.manifestHash ?? document.userData ?? undefined;
   const commitment = (await checkCommitment(document, hash, new Checklist("boot[0]")))?.kind;
-  const { says } = await inspectDocument(encoding);
+  const says = shown ?? (await inspectDocument(encoding)).says;
   const tree = {
     ...(says as ContentObject),
     [COMMITMENT]: commitment ?? "none",
@@ -177,9 +180,10 @@ async function readBootProof(json: Content): Promise<Pinnable> {
   const envelope = await read("manifestEnvelope", () => decodeManifestEnvelope(manifestEnvelope));
   const own = manifest ?? envelope?.manifest;
   const booted = own === undefined ? null : { manifest: own, manifestHash: await manifestHash(own), labels: names };
-  const document = await read("attestationDocument", () => readDocument(attestationDocument, booted));
-  if (faults.length > 0) throw new MalformedError("boot-proof", faults);
   const { says } = await inspectBootProof(json);
+  const shown = memberOf(says as Content, "attestationDocument") as Described | undefined;
+  const document = await read("attestationDocument", () => readDocument(attestationDocument, booted, shown));
+  if (faults.length > 0) throw new MalformedError("boot-proof", faults);
   const {
     ephemeralPublicKey = document!.tree["publicKey"],
     labels = {},

@@ -29,7 +29,7 @@ describe("diff", () => {
     const changed = { ...policy, deployments: [{ ...policy.deployments[0], namespace: "another" }] };
     const { code, stdout } = await bootproof(["diff", BOOT_1, fileOf(changed)]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^different: 1 of \d+ pins do not hold\nNOT VERIFIED: [^]*\n  DIFFERS +namespace: /);
+    expect(stdout).toMatch(/^different: 1 of \d+ pins do not hold\nNOT VERIFIED: [^]*\n +DIFFERS +namespace: /);
     const json = await bootproof(["diff", POLICY, BOOT_1, "--format", "json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ same: true, pins: { nearest: { holds: true }, others: [] } });
   });
