@@ -69,8 +69,9 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
   },
 );
 
-function givenIn({ roleArn = null, instanceId = null, policy }: Flags<"measure">): MeasureResult["given"] {
-  return { roleArn, instanceId, policy: policy === undefined ? null : nameOf(policy) };
+function givenIn({ roleArn, instanceId, policy }: Flags<"measure">): MeasureResult["given"] {
+  const file = policy === undefined ? null : nameOf(policy);
+  return { roleArn: roleArn ?? null, instanceId: instanceId ?? null, policy: file };
 }
 
 async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {

@@ -61,11 +61,7 @@ export function requestOf(
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
   const format = reportFormatOf(args, flags.format);
-  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
-  if (flags.earAlg !== undefined && flags.earKey === undefined) args.fault("--ear-alg requires --ear-key");
-  if (flags.title !== undefined && format !== "html") args.fault("--title requires --format html");
-  if (flags.crl.length > 0 && format === "html")
-    args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
+  refuseForFormat(args, flags, format);
   const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
@@ -73,6 +69,18 @@ export function requestOf(
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
   return { flags, source: source!, options, ...expected, format, level };
+}
+
+function refuseForFormat(
+  args: ArgumentReader,
+  { earKey, earAlg, title, crl }: Flags<"verify">,
+  format: ReportFormat,
+): void {
+  if (earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
+  if (earAlg !== undefined && earKey === undefined) args.fault("--ear-alg requires --ear-key");
+  if (title !== undefined && format !== "html") args.fault("--title requires --format html");
+  if (crl.length > 0 && format === "html")
+    args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
 }
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;

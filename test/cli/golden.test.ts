@@ -36,14 +36,15 @@ const STATES: readonly State[] = [
   ["measure-names", 0, ["measure", "--role-arn", "arn:aws:iam::123456789012:role/signer"]],
 ];
 
-it.each(STATES)("writes %s", async (name, exitCode, argv, stdin = "") => {
-  const isText = !argv.includes("markdown");
-  const { code, stdout } = await bootproof([...argv], { stdin });
-  expect(code).toBe(exitCode);
-  // A value to copy is whole, and Markdown has no width.
-  const lines = isText ? stdout.split("\n").filter((line) => !/[0-9a-f]{96}/.test(line)) : [];
-  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-  await expect(stdout.replaceAll(process.cwd(), "/folder")).toMatchFileSnapshot(
-    `golden/${name}.${isText ? "txt" : "md"}`,
-  );
-});
+for (const [name, exitCode, argv, stdin = ""] of STATES)
+  it(`writes ${name}`, async () => {
+    const isText = !argv.includes("markdown");
+    const { code, stdout } = await bootproof([...argv], { stdin });
+    expect(code).toBe(exitCode);
+    // A value to copy is whole, and Markdown has no width.
+    const lines = isText ? stdout.split("\n").filter((line) => !/[0-9a-f]{96}/.test(line)) : [];
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    await expect(stdout.replaceAll(process.cwd(), "/folder")).toMatchFileSnapshot(
+      `golden/${name}.${isText ? "txt" : "md"}`,
+    );
+  });
