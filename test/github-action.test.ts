@@ -280,6 +280,31 @@ describe("docs/ci.md", () => {
   });
 });
 
+describe("the page of the state in docs/ci.md", () => {
+  const { jobs } = block("\\.github/workflows/state\\.yml") as { jobs: { state: { steps: Step[] } } };
+  const { steps } = jobs.state;
+  const script = steps.find(({ run }) => run?.includes("badge.json"))!.run!;
+  const stateOf = (file: string, policy = "policy.json") => {
+    const folder = newFolder();
+    const own = script.replace("--app signer", `--boot-proof '${file}'`).replace("policy.json", `'${policy}'`);
+    const env = { ...process.env, PATH: `${npmBin()}:${process.env["PATH"]}` };
+    const { status } = spawnSync("bash", ["-e", "-c", own], { cwd: folder, env });
+    const [, title] = /<title>([^<]*)</.exec(readFileSync(join(folder, "site/index.html"), "utf8"))!;
+    return [status, title, readJson(join(folder, "site/badge.json"))];
+  };
+
+  it("shows each state, and is published whatever it is", () => {
+    const state = (code: number, word: string, message: string, color: string) => {
+      return [code, expect.stringContaining(word), { schemaVersion: 1, label: "deployment", message, color }];
+    };
+    const boot = "my evidence/boot proof.json";
+    expect(stateOf(boot)).toEqual(state(0, "Verified", "verified", "green"));
+    expect(stateOf(boot, "other policy.json")).toEqual(state(1, "REJECTED", "rejected", "red"));
+    expect(stateOf("gone.json")).toEqual(state(2, "NOT VERIFIED", "not verified", "lightgrey"));
+    expect(steps.slice(-2).map((step) => step.if)).toEqual(["always()", "always()"]);
+  });
+});
+
 describe("the action with a service", () => {
   const data = mkdtempSync(join(tmpdir(), "bootproof-action-lab-"));
   let lab: ChildProcess;
