@@ -1,19 +1,17 @@
-import type { Check } from "../checks.js";
-import { type Notice, isGood, isNote } from "../report/facts.js";
-import { printable } from "../report/printable.js";
+import { type Notice, isGood } from "../report/facts.js";
+import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { WANTED, verdictSentence } from "../show/verdict.js";
 import {
   type CommandFailure,
-  badChecks,
+  type Flagged,
+  MAX_TEXT,
   besideVerdict,
-  detailOf,
   failureLines,
-  fileOf,
+  flaggedIn,
   openLines,
   reasonLines,
-  whoOf,
 } from "./parts.js";
 
 type Command = "error" | "warning" | "notice";
@@ -34,21 +32,21 @@ export function renderGithubFailure(failure: CommandFailure): string {
 function commandsOf(report: Report, notices: readonly Notice[]): string[] {
   const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
-  const warned = report.checks.filter(({ status }) => status === "warn");
+  const flagged = flaggedIn(report);
+  const isError = ({ level }: Flagged): boolean => level === "error";
   // GitHub shows only ten errors of a step, so the first error contains the counts.
   return [
     command("error", { title: "bootproof" }, lines),
-    ...badChecks(report).map((check) => annotation("error", check, report)),
-    ...warned.map((check) => annotation(isNote(check, report) ? "notice" : "warning", check, report)),
+    ...[...flagged.filter(isError), ...flagged.filter((one) => !isError(one))].map(annotation),
   ];
 }
 
-function annotation(name: Command, check: Check, report: Report): string {
-  const file = fileOf(check, report);
-  const status = /^(?:fail|warn)$/.test(check.status) ? "" : `unknown status ${String(check.status)}: `;
-  const text = `${whoOf(check, report)}: ${status}${detailOf(check)}`;
+const COMMANDS: Readonly<Record<Flagged["level"], Command>> = { error: "error", warning: "warning", note: "notice" };
+
+function annotation({ check, level, who, detail, file }: Flagged): string {
   const place = file === null ? {} : { file, line: "1" };
-  return command(name, { title: `bootproof ${check.id}`, ...place }, [text, ...reasonLines(check, "short")]);
+  const text = `${who}: ${printableStart(detail, MAX_TEXT)}`;
+  return command(COMMANDS[level], { title: `bootproof ${check.id}`, ...place }, [text, ...reasonLines(check, "short")]);
 }
 
 function command(name: Command, properties: Readonly<Record<string, string>>, lines: readonly string[]): string {

@@ -1,20 +1,20 @@
 import { type Check, checkRow } from "../checks.js";
-import { type Notice, isGood, isNote, warningsOf } from "../report/facts.js";
-import { printable } from "../report/printable.js";
+import { type Notice, isBad, isGood, warningsOf } from "../report/facts.js";
+import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { WANTED, verdictSentence } from "../show/verdict.js";
 import {
   type CommandFailure,
-  badChecks,
+  type Flagged,
+  MAX_TEXT,
   besideVerdict,
-  detailOf,
   failureLines,
+  flaggedIn,
   notesOf,
   openLines,
   reasonLines,
   warningTexts,
-  whoOf,
 } from "./parts.js";
 
 export const XML = '<?xml version="1.0" encoding="UTF-8"?>';
@@ -32,9 +32,14 @@ type Attributes = Readonly<Record<string, string | number>>;
  */
 export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
-    const failed = badChecks(report).filter(isFailed).length + (isGood(report) ? 0 : 1);
-    const errors = badChecks(report).filter((check) => !isFailed(check)).length;
-    const counts = { tests: report.checks.length + 1, failures: failed, errors };
+    const flagged = new Map(flaggedIn(report).map((one) => [one.check, one]));
+    const bad = report.checks.filter(isBad);
+    const failed = bad.filter(isFailed).length;
+    const counts = {
+      tests: report.checks.length + 1,
+      failures: failed + (isGood(report) ? 0 : 1),
+      errors: bad.length - failed,
+    };
     const suite = {
       name: "bootproof",
       ...counts,
@@ -42,7 +47,7 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
       time: 0,
       timestamp: timestampOf(report),
     };
-    const cases = [verdictCase(report, notices), ...report.checks.map((check) => checkCase(check, report))];
+    const cases = [verdictCase(report, notices), ...report.checks.map((check) => checkCase(check, flagged.get(check)))];
     const lines = [
       XML,
       ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, [
@@ -90,29 +95,20 @@ function verdictCase(report: Report, notices: readonly Notice[]): string[] {
 }
 
 /** The name has the piece, since each boot proof has every check. Its file is in the properties and in the failure. */
-function checkCase(check: Check, report: Report): string[] {
+function checkCase(check: Check, flagged: Flagged | undefined): string[] {
   const { id, subject, about = subject } = check;
   const title = checkRow(id)?.title;
   const name = `${title === undefined ? id : `${id}: ${title}`} (${about})`;
-  return testCase(id.split(".")[0]!, name, outcome(check, report));
+  return testCase(id.split(".")[0]!, name, outcome(check, flagged));
 }
 
-function outcome(check: Check, report: Report): string[] {
-  const { id, status } = check;
-  const detail = detailOf(check);
-  const body = [whoOf(check, report), printable(check.detail), ...reasonLines(check, "whole")];
-  switch (status) {
-    case "pass":
-      return [];
-    case "warn":
-      return [leaf("system-out", {}, [`${isNote(check, report) ? "NOTE" : "WARNING"}: ${printable(check.detail)}`])];
-    case "skip":
-      return [leaf("skipped", {}, [printable(check.detail)])];
-    case "fail":
-      return [leaf("failure", { type: id, message: detail }, body)];
-    default:
-      return [leaf("error", { type: id, message: `unknown status ${String(status)}: ${detail}` }, body)];
-  }
+function outcome(check: Check, flagged: Flagged | undefined): string[] {
+  if (flagged === undefined) return check.status === "skip" ? [leaf("skipped", {}, [printable(check.detail)])] : [];
+  const { level, who, detail } = flagged;
+  if (level !== "error") return [leaf("system-out", {}, [`${level.toUpperCase()}: ${detail}`])];
+  const message = printableStart(detail, MAX_TEXT);
+  const body = [who, printable(check.detail), ...reasonLines(check, "whole")];
+  return [leaf(isFailed(check) ? "failure" : "error", { type: check.id, message }, body)];
 }
 
 /** Jenkins takes all before the last dot of a class for its package, so no name of a file may be in it. */

@@ -5,15 +5,16 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
-import { type Notice, countsOf, isBad, warningsOf } from "../report/facts.js";
+import { type Notice, countsOf, isNote, warningsOf } from "../report/facts.js";
 import { lookOf } from "../show/text.js";
-import { printable, printableLines, printableStart } from "../report/printable.js";
+import { printable, printableLines } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { factLines, originLines } from "../show/verdict.js";
 import { unprovenStatements } from "../report/unproven.js";
 
-const MAX_TEXT = 1200;
+/** Maximum characters of a text in a place that shows few. */
+export const MAX_TEXT = 1200;
 const MAX_LINES = 16;
 const WHOLE = lookOf("verbose");
 
@@ -32,8 +33,29 @@ export function failureLines({ problems, advice }: CommandFailure): string[] {
   return [...described, ...advice].flatMap((text) => text.split("\n"));
 }
 
-export function badChecks({ checks }: Report): Check[] {
-  return checks.filter(isBad);
+/** A check that a reader should look at, as every format for CI has it. */
+export interface Flagged {
+  readonly check: Check;
+  /** A status that this version does not know is an error. */
+  readonly level: "error" | "warning" | "note";
+  readonly who: string;
+  /** The printable detail, whole, after the status if that is unknown. */
+  readonly detail: string;
+  /** The file that the check is about; null if it is not known. */
+  readonly file: string | null;
+}
+
+/** Returns the checks that failed, whose status is unknown, or that warn, in the order of the report. */
+export function flaggedIn(report: Report): Flagged[] {
+  const flagged = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
+  return flagged.map((check) => {
+    const { status, subject, about = subject } = check;
+    const warns = isNote(check, report) ? "note" : "warning";
+    const unknown = /^(?:fail|warn)$/.test(status) ? "" : `unknown status ${printable(String(status))}: `;
+    const level = status === "warn" ? warns : "error";
+    const detail = unknown + printable(check.detail);
+    return { check, level, who: labelOf(about, report), detail, file: fileOf(check, report) };
+  });
 }
 
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
@@ -67,14 +89,6 @@ export function openParts(report: Report): { readonly heading: string; readonly 
 /** Returns {@link openParts} as a line for each heading and statement. */
 export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
-}
-
-export function whoOf({ subject, about = subject }: Check, report: Report): string {
-  return labelOf(about, report);
-}
-
-export function detailOf({ detail }: Check): string {
-  return printableStart(detail, MAX_TEXT);
 }
 
 /**
@@ -117,7 +131,7 @@ function lines(text: string | undefined): string[] {
  * Returns the file that a check is about, without an index in that file. Null if the file is not known, or if the boot
  * proof was fetched as the newest of an application: its name is then that of the application.
  */
-export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
+function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
   const piece =
     evidence.find((one) => one.subject === about) ??
     (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);

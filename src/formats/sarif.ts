@@ -1,7 +1,7 @@
 import { CHECK_IDS, type Check, type CheckId, isCheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { HEADINGS, explainCheck } from "../report/explanations.js";
-import { type Notice, isGood, isNote, warningsOf } from "../report/facts.js";
+import { type Notice, hasBadChecks, isGood, warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -11,15 +11,14 @@ import { WANTED, verdictSentence } from "../show/verdict.js";
 import { TOOL } from "../version.js";
 import {
   type CommandFailure,
-  badChecks,
+  type Flagged,
   besideVerdict,
-  fileOf,
+  flaggedIn,
   notesOf,
   openLines,
   openParts,
   pathWithoutIndex,
   reasonLines,
-  whoOf,
 } from "./parts.js";
 
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -41,10 +40,10 @@ export function renderSarif(report: Report, notices: readonly Notice[] = []): st
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const { tool, evidence } = report;
-  const findings = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
-  const rules = rulesFor(findings);
+  const flagged = flaggedIn(report);
+  const rules = rulesFor(flagged.map(({ check }) => check));
   const places = new Map(rules.map(({ id }, index) => [id, index]));
-  const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
+  const results = [...verdictResults(report, notices), ...flagged.map((one) => checkResult(one, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, informationUri: INFORMATION_URI, rules } },
     // The run itself succeeded, even if it rejected the evidence.
@@ -150,25 +149,16 @@ interface Result {
  */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);
-  const isTold = good ? warningsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
+  const isTold = good ? warningsOf(report, notices).length === 0 : hasBadChecks(report) && notices.length === 0;
   if (isTold) return [];
   const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
 }
 
-function checkResult(check: Check, report: Report): Result {
-  const { id, status, about = check.subject } = check;
-  const who = whoOf(check, report);
-  const warning = isNote(check, report) ? "note" : "warning";
-  const unknown = /^(?:fail|warn)$/.test(status) ? "" : `unknown status ${printable(String(status))}: `;
-  const lines = [`${who}: ${unknown}${printable(check.detail)}`, ...reasonLines(check, "whole")];
-  const file = fileOf(check, report) ?? firstFile(report);
-  return result(
-    printable(id),
-    status === "warn" ? warning : "error",
-    lines,
-    placeOf(file, `${id} ${about} ${check.name ?? ""}`),
-  );
+function checkResult({ check, level, who, detail, file }: Flagged, report: Report): Result {
+  const { id, about = check.subject, name = "" } = check;
+  const lines = [`${who}: ${detail}`, ...reasonLines(check, "whole")];
+  return result(printable(id), level, lines, placeOf(file ?? firstFile(report), `${id} ${about} ${name}`));
 }
 
 type Place = Pick<Result, "locations" | "partialFingerprints">;

@@ -78,7 +78,8 @@ export function failuresDoc(report: Report, look: Look): Doc {
   const list = failed.map((check) =>
     rowOfCheck(check, look, { prefix: `${labelOf(check.about ?? check.subject, report)}: ` }),
   );
-  return { sections: [{ blocks: [verdictBlock(report, [])] }, { blocks: [rows(list)] }] };
+  const head = [verdictBlock(report, []), ...warningBlocks(warningsOf(report, []))];
+  return { sections: [{ blocks: head }, ...(list.length > 0 ? [{ blocks: [rows(list)] }] : [])] };
 }
 
 /** The document of the verdict alone, as the end of a text that is longer than the screen. */
