@@ -179,7 +179,7 @@ export interface CopiedEvidence {
   readonly given: readonly InputPiece[];
 }
 
-/** Set if no caller holds the parsed JSON. The JSON is then not copied. */
+/** The rule for the names of PCRs. */
 export const PCR_NAMES = {
   name: /^(?:[12]?\d|3[01])$/,
   fault: "not a PCR: expected an index of 0 to 31",

@@ -27,7 +27,7 @@ export class AuditProgressLine {
     this.#io.progress("verifying");
   }
 
-  tell(at: AuditProgress): void {
+  report(at: AuditProgress): void {
     const now = performance.now();
     this.#first ??= at;
     const text = progressText(at, this.#first, { seconds: (now - this.#startedAt) / 1000, total: this.#total });

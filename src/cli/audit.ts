@@ -170,7 +170,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       onNote: (text) => io.report(`note: ${printable(`${flags.out}: ${text}`)}\n`, { event: "results" }),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
-        progress.tell(at);
+        progress.report(at);
         const { entries, accepted, newest } = at;
         health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
       },

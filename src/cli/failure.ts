@@ -45,12 +45,12 @@ interface FailureOptions {
 }
 
 /** Reports an error, and returns the exit code. An unexpected error becomes one line without a stack trace. */
-export async function tellFailure(error: unknown, io: Io, { format, argv, shown }: FailureOptions): Promise<number> {
+export async function reportFailure(error: unknown, io: Io, { format, argv, shown }: FailureOptions): Promise<number> {
   const { problems: own, see, exitCode } = error instanceof CommandError ? error : unexpected(error);
   const problems = own.map((problem) => shownProblem(problem, shown));
   const advice = [...new Set(problems.flatMap((problem) => problem.advice ?? [])), ...(see === null ? [] : [see])];
-  const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
-  io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
+  const lines = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
+  io.report(`${[...lines, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode, at: timeOf(io) };
   const text = (await (format && DOCUMENTS[format]?.(failure))) ?? null;
   const outs = argv[0] === "verify" ? valuesOn(argv, "--out").filter(isFileOut) : [];
@@ -80,8 +80,8 @@ async function replaceReports(
   for (const out of outs) {
     const isOut = (word: string): boolean => resolve(word) === resolve(out) || isSameFile(word, out);
     const isInput = words.filter(isOut).length > outs.filter(isOut).length;
-    const told = isInput ? null : await replaceReport(out, text);
-    if (told !== null) io.stderr.write(`bootproof: ${printable(told)}\n`);
+    const message = isInput ? null : await replaceReport(out, text);
+    if (message !== null) io.stderr.write(`bootproof: ${printable(message)}\n`);
   }
 }
 

@@ -6,7 +6,7 @@ import { TOOL } from "../version.js";
 import { type AddCommand, CheckedCommand, type CommandSummary, registered } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import type { ReportFormat } from "../report/report.js";
-import { isFailureFormat, tellFailure } from "./failure.js";
+import { isFailureFormat, reportFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import type * as MessageLines from "./message-lines.js";
@@ -36,7 +36,7 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-    return await tellFailure(error, io, { format: failureFormatOf(program, argv), argv, shown });
+    return await reportFailure(error, io, { format: failureFormatOf(program, argv), argv, shown });
   } finally {
     progress?.end();
   }

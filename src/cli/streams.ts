@@ -104,14 +104,14 @@ export function streaming(
   readonly onProgress: (bytes: number) => void;
 } {
   const name = nameOf(path);
-  let told = -1;
+  let shown = -1;
   return {
     sha384: () => createHash("sha384"),
     sha256: () => createHash("sha256"),
     onProgress: (bytes) => {
       const now = Math.floor(bytes / (16 * MIB));
-      if (now === told) return;
-      told = now;
+      if (now === shown) return;
+      shown = now;
       io.progress(`reading ${name}: ${Math.floor(bytes / MIB)} MiB`);
     },
   };

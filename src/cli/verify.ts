@@ -45,7 +45,7 @@ export const addVerifyCommand = commandOf(
     const judged = await verify(request, files, io);
     const isDropped = request.level === "quiet" && !isReportWanted(request);
     const text = isDropped ? "" : await rendered(judged, request, earKey, io);
-    tellVerdict(judged, request, io);
+    reportVerdict(judged, request, io);
     if (!isDropped) await deliver(text, flags.out, io);
     return exitCodeOf(judged.report);
   },
@@ -60,7 +60,7 @@ function isReportWanted({ format, flags }: VerifyRequest): boolean {
  * Writes the verdict to stderr if stdout does not show it, and a failure also if stdout is a pipe or a file, which
  * nobody may read.
  */
-function tellVerdict(judged: VerifiedSource, request: VerifyRequest, io: Io): void {
+function reportVerdict(judged: VerifiedSource, request: VerifyRequest, io: Io): void {
   const isFailure = !isAccepted(judged.report);
   const isQuiet = request.level === "quiet";
   const isElsewhere = isReportWanted(request) || (isFailure && (isQuiet || io.stdout.isTTY !== true));

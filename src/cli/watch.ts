@@ -320,8 +320,8 @@ function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io)
   const { silent, unfetched, waiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
   // The names are not reported after a silence, nor with `--once` if their failures were already reported.
-  const told = once === true ? unfetched.map(({ watched }) => watched) : [];
-  const unseen = summary.unseen.filter((one) => !told.includes(one));
+  const shown = once === true ? unfetched.map(({ watched }) => watched) : [];
+  const unseen = summary.unseen.filter((one) => !shown.includes(one));
   if (silent.length === 0 && unseen.length > 0)
     io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
   for (const what of waiting) io.report(waitingText(what, log), { event: "undelivered", fields: { what } });

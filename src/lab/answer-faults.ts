@@ -11,7 +11,7 @@ import {
   behaviours,
   payloadOf,
   put,
-  stranger,
+  otherForge,
 } from "./behaviour.js";
 import { type AppProofAlterations, customPayload } from "./enclave.js";
 import { generateQosKeyPair } from "./qos.js";
@@ -116,8 +116,8 @@ export const APP_PROOF_FAULTS = behaviours({
     fails: ["app.key"],
     anyKey: true,
     appProof: () => ({
-      signer: stranger().ephemeralKey,
-      json: put("publicKey", toHex(stranger().ephemeralKey.publicKey)),
+      signer: otherForge().ephemeralKey,
+      json: put("publicKey", toHex(otherForge().ephemeralKey.publicKey)),
     }),
   },
   "setup-key": {

@@ -4,7 +4,7 @@ import { otherMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { OTHER_ID, OTHER_SEED, claim } from "./answer-faults.js";
 import { generateApiKey } from "./api-key.js";
-import { type AuthAnswering, type Behaviour, HOUR, behaviours, payloadOf, put, stranger } from "./behaviour.js";
+import { type AuthAnswering, type Behaviour, HOUR, behaviours, otherForge, payloadOf, put } from "./behaviour.js";
 import { bundleData, claimsOf, otpClaims, otpToken, sessionToken, signedBundle } from "./tokens.js";
 import { type Account, addressOf } from "./wallet.js";
 
@@ -33,17 +33,17 @@ const ofAddresses = (alter: (addresses: string[]) => string[]) => (answer: JsonO
 };
 
 const ofSession =
-  (alter: (claims: JsonObject, now: Date) => JsonObject, isStranger = false): Alter =>
+  (alter: (claims: JsonObject, now: Date) => JsonObject, isOtherKey = false): Alter =>
   (answer, { key, now }) => {
     const claims = alter(claimsOf(String(answer["session"])), now);
-    return { ...answer, session: sessionToken(isStranger ? stranger().quorumKey : key("notarizer"), claims) };
+    return { ...answer, session: sessionToken(isOtherKey ? otherForge().quorumKey : key("notarizer"), claims) };
   };
 
 const ofTarget =
-  (more: JsonObject, isStranger = false): Alter =>
+  (more: JsonObject, isOtherKey = false): Alter =>
   (answer, { key }) => {
     const data = { ...bundleData(String(answer["otpEncryptionTargetBundle"])), ...more };
-    const signer = isStranger ? stranger().quorumKey : key("tls-fetcher");
+    const signer = isOtherKey ? otherForge().quorumKey : key("tls-fetcher");
     return { ...answer, otpEncryptionTargetBundle: signedBundle(key("tls-fetcher"), data, signer) };
   };
 

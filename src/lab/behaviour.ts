@@ -116,9 +116,9 @@ export function faultNamed<Name extends string, Row>(rows: Readonly<Record<Name,
 }
 
 /** Another authority, with the same names but its own keys. It is made on demand, since making it is slow. */
-let strangerMade: Forge | undefined;
-export function stranger(): Forge {
-  return (strangerMade ??= new Forge());
+let other: Forge | undefined;
+export function otherForge(): Forge {
+  return (other ??= new Forge());
 }
 
 export const HOUR = 3_600_000;

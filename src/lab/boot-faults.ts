@@ -2,7 +2,7 @@
 import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
-import { type AlterForge, DAY, HOUR, type TargetEnclave, behaviours, put, stranger } from "./behaviour.js";
+import { type AlterForge, DAY, HOUR, type TargetEnclave, behaviours, otherForge, put } from "./behaviour.js";
 import { type CborItem, encodeCbor } from "./cbor.js";
 import type { DocumentAlterations } from "./enclave.js";
 import type { Forge, ManifestAlterations } from "./forge.js";
@@ -66,7 +66,7 @@ export const DOCUMENT_FAULTS = behaviours({
   "foreign-root": {
     what: "the document comes from another authority with the same names",
     fails: ["chain.anchor"],
-    forge: ({ at }) => ({ alterDocument: { certificates: () => stranger().pki.chainSpecs(at) } }),
+    forge: ({ at }) => ({ alterDocument: { certificates: () => otherForge().pki.chainSpecs(at) } }),
   },
   "forged-leaf": {
     what: "the leaf certificate is signed by a key that is not its issuer's",
@@ -124,13 +124,13 @@ export const MANIFEST_FAULTS = behaviours({
     what: "one of the approvals is not by an operator",
     fails: ["envelope.approvals"],
     forge: alterManifest(() => ({
-      approvals: ([first], hash) => [first!, approve(hash, stranger().manifestMembers[1]!)],
+      approvals: ([first], hash) => [first!, approve(hash, otherForge().manifestMembers[1]!)],
     })),
   },
   "outsider-share": {
     what: "a share-set approval is not by a holder of a share",
     fails: ["envelope.shares"],
-    forge: alterManifest(() => ({ shareApprovals: (_, hash) => [approve(hash, stranger().shareMembers[0]!)] })),
+    forge: alterManifest(() => ({ shareApprovals: (_, hash) => [approve(hash, otherForge().shareMembers[0]!)] })),
   },
   "debug-application": {
     what: "the application runs in debug mode",
@@ -232,22 +232,22 @@ export const POLICY_FAULTS = behaviours({
   "another-quorum-key": {
     what: "the enclave is provisioned with another quorum key",
     fails: ["policy.deployment", "policy.quorum-key"],
-    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: stranger().quorumKey.publicKey } })),
+    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherForge().quorumKey.publicKey } })),
   },
   "another-manifest-set": {
     what: "the manifest names other operators, who all approved it",
     fails: ["policy.deployment", "policy.manifest-set"],
     forge: alterManifest(() => ({
-      parts: () => ({ manifestSet: memberSet(2, stranger().manifestMembers) }),
-      approvals: (_, hash) => stranger().manifestMembers.map((member) => approve(hash, member)),
+      parts: () => ({ manifestSet: memberSet(2, otherForge().manifestMembers) }),
+      approvals: (_, hash) => otherForge().manifestMembers.map((member) => approve(hash, member)),
     })),
   },
   "another-share-set": {
     what: "other members hold the shares of the quorum key",
     fails: ["policy.deployment", "policy.share-set"],
     forge: alterManifest(() => ({
-      parts: () => ({ shareSet: memberSet(2, stranger().shareMembers) }),
-      shareApprovals: (_, hash) => stranger().shareMembers.map((member) => approve(hash, member)),
+      parts: () => ({ shareSet: memberSet(2, otherForge().shareMembers) }),
+      shareApprovals: (_, hash) => otherForge().shareMembers.map((member) => approve(hash, member)),
     })),
   },
   "legacy-enclave": {

@@ -79,8 +79,8 @@ export function numbered(count: number, word: string): string {
 
 /** Returns everything that weakens the verdict, and the caller's reasons to refuse it. Each is a WARNING line. */
 export function warningsOf(report: Report, notices: readonly Notice[]): string[] {
-  const told = notices.filter(({ kind }) => kind === "warning").map(({ text }) => text);
-  return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
+  const shown = notices.filter(({ kind }) => kind === "warning").map(({ text }) => text);
+  return [...new Set([...shown, ...caveats(report), ...(report.refusedFor ?? [])])];
 }
 
 /**

@@ -8,7 +8,7 @@ import { type OutageOptions, backoffMs } from "./outages.js";
 /** Delivers the bytes of a line, without its line feed. */
 export type Deliver = (line: Pick<RunLine, "bytes">, signal: Signal) => Promise<void>;
 
-interface AnnouncerOptions extends Pick<OutageOptions, "now" | "sleep" | "random" | "tell"> {
+interface AnnouncerOptions extends Pick<OutageOptions, "now" | "sleep" | "random" | "report"> {
   readonly what: Announced;
   readonly log: RunLog;
   readonly deliver: Deliver;
@@ -72,17 +72,17 @@ export class Announcer {
 
   /** Delivers a line, with retries. Resolves to false if it was not delivered. `n`: null if no file has it. */
   async deliver(line: Pick<RunLine, "bytes">, signal: Signal, n: number | null): Promise<boolean> {
-    const { deliver, what, now, random, sleep, tell } = this.#options;
+    const { deliver, what, now, random, sleep, report } = this.#options;
     for (let attempts = 1; !signal.aborted; attempts++) {
       const message = await failureOf(() => untilAborted(deliver(line, signal), signal));
       if (message === null) {
-        if (attempts > 1) tell({ event: "announced", what, at: now(), n, attempts });
+        if (attempts > 1) report({ event: "announced", what, at: now(), n, attempts });
         return true;
       }
       if (signal.aborted) return false;
       const tries = attempts < ATTEMPTS;
       // Only the first failure and the last are reported: a message for each attempt would be too many.
-      if (attempts === 1 || !tries) tell({ event: "not-announced", what, at: now(), n, message, attempts, tries });
+      if (attempts === 1 || !tries) report({ event: "not-announced", what, at: now(), n, message, attempts, tries });
       if (!tries) return false;
       await sleep(backoffMs(attempts - 1, random()), signal).catch(() => {});
     }

@@ -57,8 +57,8 @@ class QueueJudge implements Judge {
   constructor(side: QueueSide, setting: AuditSetting, digest: string, options: QueueJudgeOptions) {
     this.concurrency = options.concurrency ?? 16;
     this.#side = side;
-    const told = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
-    this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, told };
+    const sent = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
+    this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, sent };
     const { bullmq, report } = side;
     this.#queue = new bullmq.Queue(side.name, side.place).on("error", report);
     // The stream is read from its oldest event, because events may arrive before it is open.

@@ -15,7 +15,7 @@ export interface SentBatch extends Batch {
   readonly setting: string;
   readonly now: string;
   /** The part of the setting that workers lack, as JSON. The digest covers it. */
-  readonly told: string;
+  readonly sent: string;
 }
 
 /** HMAC-SHA-256 under the shared secret. Without a secret the key is empty, and the seals only detect mistakes. */

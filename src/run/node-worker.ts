@@ -14,7 +14,7 @@ import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-optio
 import type { RunSignal } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
 import { type SentBatch, readJob, writeAnswer } from "./node-seal.js";
-import { type Held, TOLD_SETTING, type ToldSetting, ownHeld, settingDigest } from "./setting.js";
+import { type Held, SENT_SETTING, type SentSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
   /** Number of threads. Default: the cores that this process and its container may use, at most 16. */
@@ -48,7 +48,7 @@ const LOCK_MS = 5000;
 const FINISH_MS = 20_000;
 /** Time after which the threads of a run that sends no batches are ended. */
 const IDLE_MS = 60_000;
-const TOLD = objectOf<ToldSetting>(TOLD_SETTING);
+const TOLD = objectOf<SentSetting>(SENT_SETTING);
 
 /** The judge of a run. Null if its setting cannot be used here. */
 interface Seat {
@@ -138,9 +138,9 @@ class QueueWorker {
   /**
    * Makes the judge of a run. Its setting with this worker's policy must have the digest that the job's seal covers.
    */
-  async #judgeFor({ told, setting: digest, now }: SentBatch, key: string): Promise<Judge | null> {
+  async #judgeFor({ sent, setting: digest, now }: SentBatch, key: string): Promise<Judge | null> {
     const { workers = defaultThreads(), judgeOf = (each) => threadJudge(each, { threads: workers }) } = this.#options;
-    const read = readShape(TOLD, JSON.parse(told)).value;
+    const read = readShape(TOLD, JSON.parse(sent)).value;
     const setting = read && { ...read, now, ...this.#held };
     try {
       if (setting === undefined || (await settingDigest(setting)) !== digest) throw new Error("it has another digest");

@@ -152,9 +152,9 @@ interface Outage {
   readonly failure: Failure | null;
   /** Whether the log has the beginning of the outage. */
   readonly isRecorded: boolean;
-  readonly toldKinds: readonly FailureKind[];
+  readonly reportedKinds: readonly FailureKind[];
   /** Time of the newest message; null if this process sent none. */
-  readonly toldAt: Date | null;
+  readonly reportedAt: Date | null;
 }
 
 type Failing = Outage & { readonly failure: Failure };
@@ -163,7 +163,7 @@ export interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  readonly tell: (message: WatchMessage) => void;
+  readonly report: (message: WatchMessage) => void;
   /** Receives the events to record in the log, in order. */
   readonly record: (event: OutageEvent) => void;
   /** Number of watched names. */
@@ -199,7 +199,7 @@ export class Outages {
 
   constructor(options: OutageOptions) {
     this.#options = options;
-    const known = { failedPolls: 0, failure: null, isRecorded: true, toldKinds: [], toldAt: null };
+    const known = { failedPolls: 0, failure: null, isRecorded: true, reportedKinds: [], reportedAt: null };
     for (const one of options.open) this.#open.set(watchedName(one.watched), { ...one, ...known });
   }
 
@@ -248,7 +248,7 @@ export class Outages {
     const ended = this.#open.get(name);
     if (ended === undefined) return;
     // The beginning is reported before the end.
-    if (ended.toldAt === null && ended.failure !== null) this.flush();
+    if (ended.reportedAt === null && ended.failure !== null) this.flush();
     const found = this.#open.get(name)!;
     this.#open.delete(name);
     this.#wait().ended.push(found);
@@ -258,7 +258,7 @@ export class Outages {
     const at = this.#options.now();
     const name = watchedName(watched);
     const since = this.#news?.since ?? at;
-    const begun = { watched, since, failedPolls: 0, isRecorded: false, toldKinds: [], toldAt: null };
+    const begun = { watched, since, failedPolls: 0, isRecorded: false, reportedKinds: [], reportedAt: null };
     const before = this.#open.get(name) ?? begun;
     const outage = { ...before, failure, failedPolls: before.failedPolls + 1 };
     this.#open.set(name, outage);
@@ -281,7 +281,7 @@ export class Outages {
   #noteEnded(ended: readonly Outage[], at: Date): OutageEvent[] {
     return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
       const { since, failedPolls } = group[0]!;
-      this.#options.tell({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
+      this.#options.report({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
       const watched = namesOf(group.filter(({ isRecorded }) => isRecorded));
       if (watched.length === 0) return [];
       return { event: "outage-ended", watched, since: since.toISOString(), failedPolls };
@@ -289,24 +289,34 @@ export class Outages {
   }
 
   #noteFailing(failing: readonly Failing[], at: Date): OutageEvent[] {
-    const isAgain = ({ isRecorded, toldAt }: Outage): boolean => isRecorded || toldAt !== null;
+    const isAgain = ({ isRecorded, reportedAt }: Outage): boolean => isRecorded || reportedAt !== null;
     for (const group of grouped(failing, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
       // One reminder is for all names of its group, since each name is polled at another moment.
       if (!group.some((outage) => this.#isDue(outage, at))) continue;
       const { failure, since } = group[0]!;
       const [watched, again] = [namesOf(group), isAgain(group[0]!)];
-      this.#options.tell({ event: "outage", at, since, kind: failure.kind, watched, message: failure.message, again });
+      this.#options.report({
+        event: "outage",
+        at,
+        since,
+        kind: failure.kind,
+        watched,
+        message: failure.message,
+        again,
+      });
       for (const outage of group) {
-        const toldKinds = [...new Set([...outage.toldKinds, outage.failure.kind])];
-        this.#change(outage, { toldKinds, toldAt: this.#toldAt(outage, at) });
+        const reportedKinds = [...new Set([...outage.reportedKinds, outage.failure.kind])];
+        this.#change(outage, { reportedKinds, reportedAt: this.#reportedAt(outage, at) });
       }
     }
     return this.#recordBegan(failing);
   }
 
   /** Whether a message is due: the first one, one for a new kind of failure, or a reminder. */
-  #isDue({ toldKinds, toldAt, failure }: Failing, at: Date): boolean {
-    return toldAt === null || !toldKinds.includes(failure.kind) || passedMs(toldAt, at) >= this.#options.repeatMs;
+  #isDue({ reportedKinds, reportedAt, failure }: Failing, at: Date): boolean {
+    return (
+      reportedAt === null || !reportedKinds.includes(failure.kind) || passedMs(reportedAt, at) >= this.#options.repeatMs
+    );
   }
 
   #isUnrecorded({ isRecorded, failedPolls }: Outage): boolean {
@@ -317,12 +327,12 @@ export class Outages {
    * Returns the time from which the next reminder is counted. This is when the last one was due, not when a poll sent
    * it, so delays do not add up.
    */
-  #toldAt({ toldAt }: Failing, at: Date): Date {
+  #reportedAt({ reportedAt }: Failing, at: Date): Date {
     const { repeatMs } = this.#options;
-    if (toldAt === null) return at;
-    const passed = at.getTime() - toldAt.getTime();
-    if (passed >= 0 && passed < repeatMs) return toldAt;
-    return passed >= repeatMs && passed < 2 * repeatMs ? new Date(toldAt.getTime() + repeatMs) : at;
+    if (reportedAt === null) return at;
+    const passed = at.getTime() - reportedAt.getTime();
+    if (passed >= 0 && passed < repeatMs) return reportedAt;
+    return passed >= repeatMs && passed < 2 * repeatMs ? new Date(reportedAt.getTime() + repeatMs) : at;
   }
 
   #recordBegan(failing: readonly Failing[]): OutageEvent[] {

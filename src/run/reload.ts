@@ -95,14 +95,14 @@ export async function holdSetting(setting: WatchSetting, strict: Strictness): Pr
   return { policy, evidence, options: { ...options, ...strictness }, parts, digest, policyDigest };
 }
 
-interface ReloadOptions extends Pick<OutageOptions, "now" | "tell" | "repeatMs"> {
+interface ReloadOptions extends Pick<OutageOptions, "now" | "report" | "repeatMs"> {
   readonly strictness: Strictness;
   readonly read: SettingReload["read"];
 }
 
 interface Refusal {
   readonly since: Date;
-  readonly toldAt: Date;
+  readonly reportedAt: Date;
   readonly faults: readonly SettingFault[];
   readonly isContradiction: boolean;
 }
@@ -178,7 +178,7 @@ export class Reloads {
     const isNews = digest !== before.digest || this.#refusal !== null;
     this.#refusal = null;
     // A signed policy is refreshed every few minutes, which is no news if nothing has changed.
-    if (isNews || isAsked) this.#options.tell({ event: "setting-read", at, changed });
+    if (isNews || isAsked) this.#options.report({ event: "setting-read", at, changed });
     if (!isNews) return null;
     const digests = { policyDigest, settingDigest: digest, before: before.digest };
     const version = policy.signed && { policyVersion: policy.signed.version };
@@ -189,12 +189,12 @@ export class Reloads {
   #refuse({ refused, contradiction }: SettingRefusal): RunEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
-    const { since = at, toldAt = null, faults: known = null } = this.#refusal ?? {};
+    const { since = at, reportedAt = null, faults: known = null } = this.#refusal ?? {};
     const isNews = JSON.stringify(faults) !== JSON.stringify(known);
-    const isTold = isNews || toldAt === null || at.getTime() - toldAt.getTime() >= this.#options.repeatMs;
+    const isTold = isNews || reportedAt === null || at.getTime() - reportedAt.getTime() >= this.#options.repeatMs;
     const loud = contradiction && { contradiction };
-    if (isTold) this.#options.tell({ event: "setting-refused", at, since, faults, again: known !== null, ...loud });
-    this.#refusal = { since, toldAt: isTold ? at : toldAt, faults, isContradiction: contradiction === true };
+    if (isTold) this.#options.report({ event: "setting-refused", at, since, faults, again: known !== null, ...loud });
+    this.#refusal = { since, reportedAt: isTold ? at : reportedAt, faults, isContradiction: contradiction === true };
     if (!isNews) return null;
     return { event: "setting-refused", since: since.toISOString(), faults, ...loud };
   }

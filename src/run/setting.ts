@@ -37,9 +37,9 @@ const HELD_MEMBERS: MembersOf<Held> = { policy: nullable(plainPolicyShape), trus
 const HELD = /* @__PURE__ */ objectOf(HELD_MEMBERS, { unknown: "ignore" });
 
 /** The part of a setting that the producer sends to workers. */
-export type ToldSetting = Omit<AuditSetting, keyof Held>;
+export type SentSetting = Omit<AuditSetting, keyof Held>;
 const builds = optional(list(text));
-export const TOLD_SETTING: MembersOf<ToldSetting> = {
+export const SENT_SETTING: MembersOf<SentSetting> = {
   ...{ now, at, allowDebug, acceptance, maxAgeMs },
   bootProofs: list(text),
   provenance: builds,
@@ -47,7 +47,7 @@ export const TOLD_SETTING: MembersOf<ToldSetting> = {
 
 /** Copies a setting. Throws TypeError for an unknown member or a value of a wrong type. */
 export function ownSetting(setting: AuditSetting): AuditSetting {
-  return typedOptions("setting", setting, { ...HELD_MEMBERS, ...TOLD_SETTING });
+  return typedOptions("setting", setting, { ...HELD_MEMBERS, ...SENT_SETTING });
 }
 
 /** Copies the part of a setting that a worker has from its own caller. */

@@ -261,7 +261,7 @@ class Watch {
   #signedAt: Date | null = null;
   #recorded = 0;
   #status = "";
-  #strangers = 0;
+  #unauthorized = 0;
   /** Whether the file takes no line any more, so that each name is polled once more. */
   #isLastRound = false;
   /** Rises when all names become due at once. */
@@ -272,7 +272,7 @@ class Watch {
   constructor(given: WatchOptions) {
     const own = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = Object.assign(Object.create(null), DEFAULTS, own) as Settings;
-    const { log, now, onMessage: tell, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
+    const { log, now, onMessage: report, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
     const { intervalMs, maxSilenceMs, policy, reload } = this.#options;
     const watched = watchedBy(this.#options);
     const none = { polls: 0, refusals: 0, seenAt: null, evidenceAt: null, good: 0, failed: 0 };
@@ -280,7 +280,7 @@ class Watch {
     this.#log = log ?? new RunLog();
     this.#cache = own.cache ?? new SignatureCache();
     this.#startedAt = now();
-    const shared = { now, random, sleep, tell, repeatMs };
+    const shared = { now, random, sleep, report, repeatMs };
     const open = watched.flatMap((one) => {
       const since = this.#log.outageSince(one);
       return since === null ? [] : [{ watched: one, since }];
@@ -321,7 +321,7 @@ class Watch {
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
     try {
-      this.#tellStatus();
+      this.#reportStatus();
       await this.#work();
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -404,8 +404,9 @@ class Watch {
     name.polls++;
     if (failure === null) name.good++;
     else name.failed++;
-    if (name.polls === 1 && failure?.kind === "credentials") this.#strangers++;
-    if (name.polls === 1 && this.#strangers === this.#names.size) throw new FetchError("credentials", failure!.message);
+    if (name.polls === 1 && failure?.kind === "credentials") this.#unauthorized++;
+    if (name.polls === 1 && this.#unauthorized === this.#names.size)
+      throw new FetchError("credentials", failure!.message);
     this.#outages.note(watched, failure);
     const { polls, refusals, evidenceAt } = name;
     const isRefused = this.#log.standing(watched)?.isRefused ?? null;
@@ -439,7 +440,7 @@ class Watch {
   }
 
   /** Reports the status if it has changed. */
-  #tellStatus(): void {
+  #reportStatus(): void {
     const waiting = this.#kinds.flatMap((what) => this.#log.pending(what));
     const [oldest] = waiting.map(({ at }) => at).sort();
     const signed = this.#setting?.policy.signed;
@@ -509,7 +510,7 @@ class Watch {
       if (event !== null) await this.#append(event);
       this.#setting = setting;
     });
-    this.#tellStatus();
+    this.#reportStatus();
     if (isAsked || setting !== before) this.#makeDue();
   }
 
@@ -548,7 +549,7 @@ class Watch {
 
   async #announced(of: number): Promise<void> {
     await this.#record({ event: "announced", of });
-    this.#tellStatus();
+    this.#reportStatus();
   }
 
   /**
@@ -568,7 +569,7 @@ class Watch {
       throw error;
     }
     for (const announcer of Object.values(this.#announcers)) announcer.wake();
-    this.#tellStatus();
+    this.#reportStatus();
   }
 
   #beginLastRound(): void {

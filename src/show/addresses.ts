@@ -88,8 +88,8 @@ export function omissionsOf(result: AddressResult): string[] {
   const none = notListed.length > 0 || rows.some(({ listed }) => listed) ? [] : ["no list has any address"];
   const short = notListed.map((text) => (text.length > 20 ? `${text.slice(0, 10)}...${text.slice(-8)}` : text));
   const unplaced = openKeys(result).map((key) => `${UNPLACED}: ${unplacedText({ ...key, address: null })}`);
-  const told = warnings.map((text) => `warning: ${text}`);
-  return [...unfetched, ...unplaced, ...short.map((text) => `in no list: ${text}`), ...none, ...told];
+  const shown = warnings.map((text) => `warning: ${text}`);
+  return [...unfetched, ...unplaced, ...short.map((text) => `in no list: ${text}`), ...none, ...shown];
 }
 
 /** Returns what no class says. */

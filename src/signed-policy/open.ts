@@ -125,7 +125,7 @@ export class SignedPolicy {
     if (now < from || now >= to) {
       // All verifications that wait for one fetch share it, so that a failure is told once.
       this.#due ??= this.refresh()
-        .catch((error: unknown) => this.#tell(error))
+        .catch((error: unknown) => this.#report(error))
         .finally(() => (this.#due = null));
       if (isExpired) await this.#due;
     }
@@ -150,7 +150,7 @@ export class SignedPolicy {
     return [now, now + this.waitMs];
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     const failure = asSignedPolicyError(error);
     const words = `the signed policy ${this.#pinned.name} was not refreshed, version ${this.version} stays in force`;
     void notify(this.#options, `${words}: ${failure.message}`, failure);

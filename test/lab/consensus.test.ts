@@ -91,7 +91,7 @@ describe("an activity that needs two approvals", () => {
     expect(outcomeOf(body["activity"])).toBe("OUTCOME_ERROR");
   });
 
-  it("is not approved twice by one user, by a stranger, or under another fingerprint", async () => {
+  it("is not approved twice by one user, by a otherForge, or under another fingerprint", async () => {
     const waiting = await ask();
     expect((await vote("approve", waiting["fingerprint"], { key: operator.apiKey })).status).toBe(400);
     const child = { key: lab.child.apiKey };

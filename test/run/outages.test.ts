@@ -74,7 +74,7 @@ describe("outages", () => {
       now: () => new Date(time),
       random: () => 0,
       sleep: () => NEVER,
-      tell: (message) => messages.push(message),
+      report: (message) => messages.push(message),
       record: (event) => events.push(event),
       names: Math.max(1, ...polls.map((poll) => poll.length - 1)),
       ...{ togetherMs: 60_000, after: 1, repeatMs: HOUR, open: [], ...options },
@@ -300,9 +300,9 @@ describe("a name", () => {
     const answer = (app: string, elapsed: number): JsonValue =>
       elapsed >= (app === "three" ? 80 * SECOND : MINUTE) && elapsed < 30 * MINUTE ? fails("missing") : bootProof;
     const { messages, news } = await watched(answer, { apps, until: HOUR, outageAfter: 0 });
-    const told = messages.map(({ event, ...message }) => [event, "watched" in message && message.watched.length]);
-    expect(told[0]).toEqual(["outage", expect.toSatisfy((names: number) => names >= 2)]);
-    expect(told.filter(([event]) => event === "outage").length).toBeLessThanOrEqual(2);
+    const sent = messages.map(({ event, ...message }) => [event, "watched" in message && message.watched.length]);
+    expect(sent[0]).toEqual(["outage", expect.toSatisfy((names: number) => names >= 2)]);
+    expect(sent.filter(([event]) => event === "outage").length).toBeLessThanOrEqual(2);
     for (const app of apps) {
       const own = news.filter(({ watched: names }) => names?.some((name) => "app" in name && name.app === app));
       expect(wordsOf(own)).toEqual(BOTH);

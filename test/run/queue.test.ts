@@ -327,7 +327,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 interface JobData {
   readonly entries: readonly string[];
   readonly expected?: readonly (string | null)[];
-  readonly told: string;
+  readonly sent: string;
   readonly seal: string;
 }
 
@@ -411,7 +411,7 @@ const ATTACKS: Readonly<Record<string, (between: Between) => Promise<void>>> = {
   "entries in another order": changed(({ entries }) => ({ entries: entries.toReversed() })),
   "a changed expectation": changed(({ expected }) => ({ expected: expected!.map(() => '{"organizationId":"o"}') })),
   "no expectation": changed(({ expected }) => ({ expected: expected!.map(() => null) })),
-  "another setting": changed(({ told }) => ({ told: JSON.stringify({ ...JSON.parse(told), allowDebug: true }) })),
+  "another setting": changed(({ sent }) => ({ sent: JSON.stringify({ ...JSON.parse(sent), allowDebug: true }) })),
   "a changed result": async (between) => {
     const answer = await between.answer(between.jobs[1]!);
     await between.send(1, answer!.replace(/"(?:malformed|rejected)"/g, '"verified"'));
@@ -470,7 +470,7 @@ describe.skipIf(NO_REDIS)("between producer and worker", () => {
   });
 
   it("has seals that differ by direction, key and every part of a batch", () => {
-    const batch = { run: "00", batch: 1, setting: "s", now: "n", told: "{}", entries: [toUtf8("a"), toUtf8("b")] };
+    const batch = { run: "00", batch: 1, setting: "s", now: "n", sent: "{}", entries: [toUtf8("a"), toUtf8("b")] };
     const others = [
       { run: "01" },
       { batch: 2 },
@@ -635,7 +635,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
 };
 
 describe.concurrent("the URL of a queue", () => {
-  it.each(Object.entries(SERVERS))("of a server that %s is told without the password", async (_, [connected, said]) => {
+  it.each(Object.entries(SERVERS))("of a server that %s is sent without the password", async (_, [connected, said]) => {
     const { port, close } = await faultyServer({ connected });
     const { message } = await refusal(`redis://me:hunter2@127.0.0.1:${port}`);
     await close();
