@@ -1,7 +1,9 @@
 /** A policy compared with evidence: which of its pins hold, and which do not. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
+import { renderDiff } from "../../src/diff/text.js";
 import { PINS, PIN_NAMES } from "../../src/appraise/pins.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { forgeEvidence, labDeployment } from "../../src/lab/forge.js";
@@ -85,6 +87,17 @@ describe("a policy and a boot proof", () => {
     const { nearest, others } = pinsOf(await diffUnverified(policyOf([far, near]), boot));
     expect([nearest!.name, nearest!.holds]).toEqual(["near", false]);
     expect(others).toEqual([{ name: "far", differing: ["pivotHash", "namespace"] }]);
+  });
+
+  it("are shown as docs/cli.md shows them", async () => {
+    const newer = { ...own, minNonce: 8 };
+    const both = policyOf([
+      { ...newer, name: "signer" },
+      { ...newer, name: "old", pivotHash: OTHER },
+    ]);
+    const document = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+    const [, shown] = /```text\n\$ bootproof diff policy\.json boot\.json\n([^]*?)```/.exec(document)!;
+    expect(renderDiff(await diffUnverified(both, boot))).toBe(shown);
   });
 
   it("differ where no deployment is for evidence of this kind", async () => {
