@@ -3,7 +3,6 @@ import { CHECK_IDS, isCheckId } from "../checks.js";
 import { listed } from "../errors.js";
 import type * as explanations from "../report/explanations.js";
 import { jsonDocument } from "../report/json.js";
-import type { TermExplanation } from "../report/texts.js";
 import type { Doc } from "../show/doc.js";
 import type * as documents from "../show/explanations.js";
 import { writeText } from "../show/terminal.js";
@@ -47,6 +46,7 @@ export const addExplainCommand = commandOf<"explain", [word: string | undefined]
 );
 
 type Explanations = typeof explanations;
+type TermExplanation = explanations.TermExplanation;
 type Documents = typeof documents;
 
 interface Found {

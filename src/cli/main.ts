@@ -222,6 +222,10 @@ function failureFormatOf(program: Command, argv: readonly string[]): ReportForma
   const words = end < 0 ? argv : argv.slice(0, end);
   let command = program;
   for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
-  if (command !== program && !command.options.some(({ long }) => long === "--format")) return null;
-  return valuesOn(argv, "--format").findLast(isFailureFormat) ?? null;
+  const option = command.options.find(({ long }) => long === "--format");
+  if (command !== program && option === undefined) return null;
+  const format = valuesOn(argv, "--format").findLast(isFailureFormat) ?? null;
+  // A document for people takes the place of a report, and other commands write none in these formats.
+  const isForPeople = format === "html" || format === "markdown";
+  return isForPeople && option?.description.includes(format) !== true ? null : format;
 }

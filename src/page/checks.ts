@@ -106,7 +106,7 @@ function checkItem(check: Check, report: Report): Markup {
   );
 }
 
-function adviceOf(advice: string): Markup {
+export function adviceOf(advice: string): Markup {
   const [first, ...steps] = printableLines(advice, Infinity);
   const others = steps.map((step) => element(isCommand(step) ? "code" : "span", { class: "step" }, step));
   return element("p", { class: "advice" }, first!, others);

@@ -169,8 +169,8 @@ const DETAILS = `
 .check-fail .status, .check-unknown .status { color: var(--failed); }
 .check-warn .status { color: var(--warning); }
 .check-fail .detail, .check-unknown .detail { font-weight: 600; }
-.check .advice { margin-top: .5rem; padding-left: .75rem; border-left: .25rem solid var(--failed); }
-.check .advice::before { content: "What to do: "; font-weight: 700; }
+.advice { margin-top: .5rem; padding-left: .75rem; border-left: .25rem solid var(--failed); }
+.advice::before { content: "What to do: "; font-weight: 700; }
 .advice .step { display: block; margin-top: .25rem; }
 .unverified { margin-bottom: .75rem; }
 .piece > details { border-top: 1px solid var(--line); }

@@ -10,7 +10,7 @@ import { capitalized, provenAddresses, provenStatements, unprovenWords } from ".
 import { signedText, verdictSentence } from "../show/verdict.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
-import { checkList, foldable, listOf, titledPart, shownValue, valueList } from "./checks.js";
+import { adviceOf, checkList, foldable, listOf, titledPart, shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { evidencePieces } from "./evidence.js";
 import type { LinkState } from "./links.js";
@@ -80,7 +80,7 @@ const MAX_FAILURES = 4;
 
 /**
  * Shows the first failed check with its advice. If it compared no values, the failed check of its subject that did
- * follows. Each other failed check is a line, or counted with a link to the chain, where it is in full.
+ * stands before the advice, which may have many steps. Each other failed check is a line, or counted with a link to the chain, where it is in full.
  */
 function failuresInSight(report: Report): Markup | null {
   const [first, ...others] = report.checks.filter(isBad);
@@ -96,7 +96,11 @@ function failuresInSight(report: Report): Markup | null {
   });
   const more = element("li", {}, element("a", { href: "#chain" }, `and ${left} more that failed`));
   const also = element("ul", { class: "also-failed" }, items, left === 0 ? null : more);
-  return element("div", { class: "first-failure" }, checkList(shown, report), rest.length === 0 ? null : also);
+  const { advice, ...withoutAdvice } = first;
+  const isLater = shown.length > 1 && advice !== undefined;
+  const list = checkList(isLater ? [withoutAdvice, ...shown.slice(1)] : shown, report);
+  const steps = isLater ? adviceOf(advice) : null;
+  return element("div", { class: "first-failure" }, list, steps, rest.length === 0 ? null : also);
 }
 
 function warningPart(warnings: readonly string[]): Markup[] {

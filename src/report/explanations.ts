@@ -5,7 +5,7 @@ import { ADVICE } from "./advice.js";
 import { checkGroup, known } from "./labels.js";
 import { EXPLAINED, GLOSSARY, MEMBERS, TERMS, type TermExplanation } from "./texts.js";
 
-export { GLOSSARY, TERMS };
+export { GLOSSARY, TERMS, type TermExplanation };
 
 /** The usual advice after a failure of each check. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = ADVICE;

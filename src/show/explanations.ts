@@ -1,9 +1,8 @@
 /** The documents of explanations, and the list of all of them. */
 import { CHECK_IDS, CHECK_TITLES } from "../checks.js";
-import { type CheckExplanation, GLOSSARY, HEADINGS, TERMS } from "../report/explanations.js";
+import { type CheckExplanation, GLOSSARY, HEADINGS, TERMS, type TermExplanation } from "../report/explanations.js";
 import { checkGroup } from "../report/labels.js";
 import { grouped } from "../report/statements.js";
-import type { TermExplanation } from "../report/texts.js";
 import { type Doc, rows, section, words } from "./doc.js";
 import { type LineOptions, writeText } from "./terminal.js";
 
