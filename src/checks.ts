@@ -396,7 +396,7 @@ export interface Comparison {
 export type AnswerFacts = Partial<Comparison> & Pick<Finding, "causes" | "stale">;
 
 /** Returns each cause of the faults once. */
-export function causesOf(faults: readonly Fault[]): readonly FaultCause[] {
+function causesOf(faults: readonly Fault[]): readonly FaultCause[] {
   const causes = faults.flatMap(({ cause }) => cause ?? []);
   return causes.filter(({ code }, index) => causes.findIndex((other) => other.code === code) === index);
 }

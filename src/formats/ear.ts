@@ -140,7 +140,7 @@ export async function earToken(report: Report, { key, alg, bundle = null }: EarO
   const { SignJWT, UnsecuredJWT } = await import("jose");
   if (key === undefined) return `${new UnsecuredJWT(claims).encode()}\n`;
   const { header, privateKey } = await signerOf(key, alg);
-  return `${await new SignJWT(claims).setProtectedHeader({ ...header, typ: TYPE }).sign(privateKey)}\n`;
+  return `${await new SignJWT(claims).setProtectedHeader({ ...header, typ: TYPE }).sign(privateKey as CryptoKey)}\n`;
 }
 
 function earClaims(report: Report, bundle: BundleFacts | null): Record<string, unknown> {

@@ -13,7 +13,8 @@ export interface SigningJwk {
 
 interface Signer {
   readonly header: { readonly alg: string; readonly kid: string };
-  readonly privateKey: CryptoKey | Uint8Array;
+  /** What jose imported. No type of the platform is named, because not every runtime declares it. */
+  readonly privateKey: unknown;
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -2,16 +2,7 @@
  * The advice on each cause of a failure. Only a rejection loads it, with the usual advice of the checks. A text that
  * the evidence chose is repeated only if it has the form of an id, since advice is what people follow.
  */
-import {
-  type Cause,
-  type CauseWithFacts,
-  type DeploymentCause,
-  type PcrsCause,
-  type CheckId,
-  type PlainCause,
-  causesOf,
-  isCheckId,
-} from "../checks.js";
+import type { Cause, CauseWithFacts, CheckId, DeploymentCause, PcrsCause, PlainCause } from "../checks.js";
 import { type Fault, type FaultCause, listed } from "../errors.js";
 
 type Advice = {
@@ -90,7 +81,7 @@ const CAUSES: Advice = {
 /** Returns the advice on all causes of a failure, each text once. `usual` has the usual advice of each check. */
 export function adviceOn(causes: readonly Cause[], usual: Readonly<Record<CheckId, string>>): string {
   const texts = causes.map((cause) => {
-    if (typeof cause === "string") return isCheckId(cause) ? usual[cause] : CAUSES[cause];
+    if (typeof cause === "string") return usual[cause as CheckId] ?? CAUSES[cause as PlainCause];
     return (CAUSES[cause.code] as (facts: CauseWithFacts) => string)(cause);
   });
   return [...new Set(texts)].join(" ");
@@ -98,7 +89,7 @@ export function adviceOn(causes: readonly Cause[], usual: Readonly<Record<CheckI
 
 /** Returns the advice on faults of a file, or undefined if it does not depend on their causes. */
 export function adviceOnFaults(faults: readonly Fault[]): string | undefined {
-  const [cause] = causesOf(faults);
+  const cause = faults.find((fault) => fault.cause !== undefined)?.cause;
   return cause && (CAUSES[cause.code] as (facts: FaultCause) => string)(cause);
 }
 

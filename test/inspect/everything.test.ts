@@ -304,8 +304,8 @@ describe("an omitted value", () => {
     ]);
     expect(inspection!.says).toMatchObject({ "(left out)": "1 more" });
     const [, , , , first, second] = renderInspection(inspection!).split("\n");
-    expect(first).toBe(`! left out, because there are too many values: parameters.a: ${left} of ${MANY}`);
-    expect(second).toBe("  entries");
+    expect(first).toBe(`!  left out, because there are too many values: parameters.a: ${left} of ${MANY}`);
+    expect(second).toBe("   entries");
   });
 
   it("is counted in faults if there are too many pieces", async () => {
