@@ -1,4 +1,5 @@
 /** The entrances that need no build and no SDK, each called with the evidence of one side of a fact. */
+import { isCheckId } from "../../src/checks.js";
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -169,7 +170,9 @@ const askedBy =
 
 /** The ids in a message. */
 function idsIn(text: string): string[] {
-  return [...new Set(text.match(/\b(?:doc|policy|chain|bind|mode|app|activity|provenance)\.[a-z-]+/g) ?? [text])];
+  // Advice names files, such as policy.json.
+  const ids = (text.match(/\b[a-z]+\.[a-z-]+/g) ?? []).filter((word) => isCheckId(word));
+  return ids.length === 0 ? [text] : [...new Set(ids)];
 }
 
 const keyFile = fileOf(apiKey, "matrix-key.json");
