@@ -80,7 +80,8 @@ const MAX_FAILURES = 4;
 
 /**
  * Shows the first failed check with its advice. If it compared no values, the failed check of its subject that did
- * stands before the advice, which may have many steps. Each other failed check is a line, or counted with a link to the chain, where it is in full.
+ * stands before the advice, which may have many steps. Each other failed check is a line, or counted with a link to the
+ * chain, where it is in full.
  */
 function failuresInSight(report: Report): Markup | null {
   const [first, ...others] = report.checks.filter(isBad);
