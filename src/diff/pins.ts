@@ -2,7 +2,7 @@
 import { type ComparedDeployment, compareDeployments, nearestOf } from "../appraise/appraise.js";
 import type { DocumentFacts } from "../appraise/facts.js";
 import { PIN_WRITERS, WRITTEN_PCRS } from "../appraise/pin-writers.js";
-import { PINS, PIN_NAMES, commonPcrs, isZeroPcr } from "../appraise/pins.js";
+import { type PinAnswer, PINS, PIN_NAMES, commonPcrs, isZeroPcr } from "../appraise/pins.js";
 import type { Policy } from "../appraise/policy.js";
 import { withoutPrototype } from "../decode/input.js";
 
@@ -54,12 +54,20 @@ export function pinsDifference(policy: Policy, facts: DocumentFacts): PinsDiffer
   });
 }
 
+/** Returns an answer as plain data. The pinned value is null if the pin is met, or if there is none to compare. */
+export function shownAnswer({ met, explain }: PinAnswer): Omit<PinDifference, "pin" | "found"> & {
+  readonly actual: string | null;
+} {
+  const { detail, compared = {} } = explain();
+  const { expected = null, actual = null } = withoutPrototype(compared);
+  return { holds: met, detail, expected, actual };
+}
+
 function nearestDeployment(compared: ComparedDeployment, facts: DocumentFacts): NearestDeployment {
   const { pins, answers, scope, differing } = compared;
-  const shown = [...answers].map(([pin, { met, explain }]): PinDifference => {
-    const { detail, compared: values } = explain();
-    const { expected = null, actual = null } = withoutPrototype(values ?? {});
-    return Object.freeze({ pin, holds: met, detail, expected, found: actual });
+  const shown = [...answers].map(([pin, answer]): PinDifference => {
+    const { actual: found, ...others } = shownAnswer(answer);
+    return Object.freeze({ pin, ...others, found });
   });
   return Object.freeze({
     name: pins.name,

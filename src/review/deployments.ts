@@ -2,10 +2,10 @@
  * Comparison of a policy's pins with one manifest, as far as a manifest shows them (review/README.md, "Which
  * deployment").
  */
-import { withoutPrototype } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { DocumentFacts } from "../appraise/facts.js";
 import { PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
+import { shownAnswer } from "../diff/pins.js";
 
 /** For each pin, whether a manifest shows the pinned value. A pin without a line here is a type error. */
 const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
@@ -64,10 +64,7 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
   const { comparable, left } = withKnownPcrs(pins, facts);
   const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((name) => {
     const answer = comparePin(name, comparable, facts);
-    if (answer === null) return [];
-    const { detail, compared } = answer.explain();
-    const { expected = null, actual = null } = withoutPrototype(compared ?? {});
-    return [Object.freeze({ pin: name, holds: answer.met, detail, expected, actual })];
+    return answer === null ? [] : [Object.freeze({ pin: name, ...shownAnswer(answer) })];
   });
   const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);
   return Object.freeze({
