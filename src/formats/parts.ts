@@ -6,16 +6,15 @@ import type { Check } from "../checks.js";
 import { labelOf } from "../report/labels.js";
 import { sideBySide } from "../report/compare.js";
 import { type Notice, countsOf, isNote, warningsOf } from "../report/facts.js";
+import { atMost } from "../show/checks.js";
 import { lookOf } from "../show/text.js";
 import { printable, printableLines } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { unprovenWords } from "../report/statements.js";
 import { factLines, originLines } from "../show/verdict.js";
-import { unprovenStatements } from "../report/unproven.js";
+import { openParts } from "../show/report.js";
 
 /** Maximum characters of a text in a place that shows few. */
 export const MAX_TEXT = 1200;
-const MAX_LINES = 16;
 const WHOLE = lookOf("verbose");
 
 /** The reason why a command made no report. */
@@ -79,13 +78,6 @@ export function notesOf(notices: readonly Notice[]): string[] {
   });
 }
 
-export function openParts(report: Report): { readonly heading: string; readonly statements: readonly string[] }[] {
-  const words = unprovenWords(report).map(({ heading, statements }) => {
-    return { heading: `Not proven: ${heading}`, statements };
-  });
-  return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
-}
-
 /** Returns {@link openParts} as a line for each heading and statement. */
 export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
@@ -111,16 +103,12 @@ function comparedLines({ expected, actual }: Check, values: "whole" | "short"): 
   const { note, ...sides } = isShort
     ? sideBySide(expected, actual)
     : { expected: lines(expected), actual: lines(actual), note: null };
-  const most = isShort ? MAX_LINES : Infinity;
+  const cut = isShort ? atMost : (all: readonly string[]) => all;
   return [
-    ...firstLines(sides.expected, most).map((line) => `expected  ${line}`),
-    ...firstLines(sides.actual, most).map((line) => `actual    ${line}`),
+    ...cut(sides.expected).map((line) => `expected  ${line}`),
+    ...cut(sides.actual).map((line) => `actual    ${line}`),
     ...(note === null ? [] : [note]),
   ];
-}
-
-function firstLines(all: readonly string[], most: number): readonly string[] {
-  return all.length > most ? [...all.slice(0, most), `and ${all.length - most} more`] : all;
 }
 
 function lines(text: string | undefined): string[] {

@@ -1,12 +1,13 @@
 import { CHECK_IDS, type Check, type CheckId, isCheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
-import { HEADINGS, explainCheck } from "../report/explanations.js";
+import { explainCheck, explanationParts } from "../report/explanations.js";
 import { type Notice, hasBadChecks, isGood, warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
-import { grouped, provenStatements } from "../report/statements.js";
+import { capitalized, grouped, provenStatements } from "../report/statements.js";
+import { openParts } from "../show/report.js";
 import { WANTED, verdictSentence } from "../show/verdict.js";
 import { TOOL } from "../version.js";
 import {
@@ -16,7 +17,6 @@ import {
   flaggedIn,
   notesOf,
   openLines,
-  openParts,
   pathWithoutIndex,
   reasonLines,
 } from "./parts.js";
@@ -103,15 +103,9 @@ function rulesFor(findings: readonly Check[]): Rule[] {
 }
 
 function ruleOf(id: CheckId): Rule {
-  const { title, proves, fails, warns, advice, sources } = explainCheck(id);
-  return rule(id, title, [
-    ["What it proves", proves],
-    [HEADINGS.genuine, fails.genuine],
-    [HEADINGS.hostile, fails.hostile],
-    ...(warns === null ? [] : [["When it only warns", warns] as const]),
-    ["What to do", advice],
-    ["Source", sources.join("; ")],
-  ]);
+  const explanation = explainCheck(id);
+  const parts = explanationParts(explanation).map(({ heading, texts }) => [heading, texts.join("; ")] as const);
+  return rule(id, explanation.title, parts);
 }
 
 function rule(id: string, title: string, sections: readonly (readonly [heading: string, text: string])[]): Rule {
@@ -132,7 +126,7 @@ function rule(id: string, title: string, sections: readonly (readonly [heading: 
 function nameOf(id: string): string {
   const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const all = words.length > 1 ? words : ["report", ...words];
-  return all.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+  return all.map(capitalized).join("");
 }
 
 interface Result {

@@ -56,7 +56,20 @@ export function explainedWords(): string[] {
   return [...CHECK_IDS, ...Object.keys({ ...MEMBERS, ...TERMS, ...GLOSSARY })];
 }
 
-export const HEADINGS = { genuine: "Why it fails without an attack", hostile: "Which attacks it stops" } as const;
+/** Returns the texts of an explanation under their headings, in the order in which they are read. */
+export function explanationParts(
+  explanation: CheckExplanation,
+): { readonly heading: string; readonly texts: readonly string[] }[] {
+  const { proves, fails, warns, advice, sources } = explanation;
+  return [
+    { heading: "What it proves", texts: [proves] },
+    { heading: "Why it fails without an attack", texts: [fails.genuine] },
+    { heading: "Which attacks it stops", texts: [fails.hostile] },
+    ...(warns === null ? [] : [{ heading: "When it only warns", texts: [warns] }]),
+    { heading: "What to do", texts: [advice] },
+    { heading: "Source", texts: sources },
+  ];
+}
 
 const MAX_NEAR = 5;
 /** Maximum length of a word that is compared. */

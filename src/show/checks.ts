@@ -83,7 +83,8 @@ export function comparedRows({ expected, actual }: ShownCheck, { detail, hex }: 
 /** Long hex without differing bytes in brackets. */
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
-function atMost(lines: readonly string[]): readonly string[] {
+/** Returns the first lines, and the number of the others. */
+export function atMost(lines: readonly string[]): readonly string[] {
   const rest = lines.length - MAX_LINES;
   return rest > 0 ? [...lines.slice(0, MAX_LINES), `and ${rest} more`] : lines;
 }

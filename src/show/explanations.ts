@@ -1,6 +1,12 @@
 /** The documents of explanations, and the list of all of them. */
 import { CHECK_IDS, CHECK_TITLES } from "../checks.js";
-import { type CheckExplanation, GLOSSARY, HEADINGS, TERMS, type TermExplanation } from "../report/explanations.js";
+import {
+  type CheckExplanation,
+  GLOSSARY,
+  TERMS,
+  type TermExplanation,
+  explanationParts,
+} from "../report/explanations.js";
 import { checkGroup } from "../report/labels.js";
 import { grouped } from "../report/statements.js";
 import { type Doc, rows, section, words } from "./doc.js";
@@ -13,28 +19,16 @@ export function renderCheckExplanation(explanation: CheckExplanation, options: E
   return writeText(explanationDoc(explanation), options);
 }
 
-export function explanationDoc({ id, title, group, proves, fails, warns, advice, sources }: CheckExplanation): Doc {
-  const texts: readonly [heading: string, texts: readonly string[]][] = [
-    ["What it proves", [proves]],
-    [HEADINGS.genuine, [fails.genuine]],
-    [HEADINGS.hostile, [fails.hostile]],
-    ["When it only warns", warns === null ? [] : [warns]],
-    ["What to do", [advice]],
-    ["Source", sources],
-  ];
+export function explanationDoc(explanation: CheckExplanation): Doc {
+  const { id, title, group } = explanation;
   const head = { blocks: [words(`${id}: ${title}`, "strong"), words(`Group: ${group}`)] };
-  const parts = texts.filter(([, own]) => own.length > 0);
-  return {
-    sections: [
-      head,
-      ...parts.flatMap(([heading, own]) =>
-        section(
-          heading,
-          own.map((text) => words(text)),
-        ),
-      ),
-    ],
-  };
+  const parts = explanationParts(explanation).flatMap(({ heading, texts }) =>
+    section(
+      heading,
+      texts.map((text) => words(text)),
+    ),
+  );
+  return { sections: [head, ...parts] };
 }
 
 export function termDoc({ name, title, means }: TermExplanation): Doc {

@@ -28,11 +28,20 @@ export function provenSections(report: Report, look: Pick<Look, "hex" | "detail"
 }
 
 /** Returns what is not proven, and first the statements of each speaker that nothing vouches for. */
+export function openParts(
+  report: Report,
+  look?: Pick<Look, "hex" | "detail">,
+): { readonly heading: string; readonly statements: readonly string[] }[] {
+  const words = unprovenWords(report, look).map(({ heading, statements }) => {
+    return { heading: `Not proven: ${heading}`, statements };
+  });
+  return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
+}
+
 export function openSections(report: Report, look: Pick<Look, "hex" | "detail">): Section[] {
-  const words = unprovenWords(report, look).flatMap(({ heading, statements }) =>
-    section(`Not proven: ${heading}`, [{ kind: "list", items: statements }]),
+  return openParts(report, look).flatMap(({ heading, statements }) =>
+    section(heading, [{ kind: "list", items: statements }]),
   );
-  return [...words, ...section("Not proven", [{ kind: "list", items: unprovenStatements(report) }])];
 }
 
 function verdictBlock(report: Report, notices: readonly Notice[], withCause = true): VerdictLine {
