@@ -10,8 +10,11 @@ import {
   type OptionsBesidePolicy,
   type VerifyOptions,
   type VerifySetting,
+  type SignedBytes,
+  type SignedBytesOptions,
   copyDocument,
   copyEvidence,
+  copySignedBytes,
   readOptions,
   requireApplied,
   readOptionsUnder,
@@ -23,19 +26,28 @@ import {
   type AppProofVerification,
   type AttestationVerification,
   type BootProofVerification,
+  type SignedBytesVerification,
   type Verification,
   madeVerification,
 } from "./verification.js";
 import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
 import type { UsedFor } from "./verify/app-proof-uses.js";
-import { type VerifiedAppProof, checkAppProofs } from "./verify/app-proof.js";
+import { type VerifiedAppProof, checkAppProofs, checkBytes } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
 import { inTurns, turn } from "./verify/in-turns.js";
 import { checkProvenance } from "./verify/provenance.js";
+import type { SignedBytesResult } from "./verify/signed-bytes.js";
 import type { Claims } from "./report/report.js";
 
-export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions } from "./inputs.js";
+export {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  type SignedBytes,
+  type SignedBytesOptions,
+  type VerifyOptions,
+} from "./inputs.js";
 
 /**
  * Verifies boot proofs, app proofs and an activity, and compares them with the request and the policy
@@ -105,6 +117,8 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
   readonly appraisal: Appraisal | null;
   /** Names the pieces that fail a check of several pieces, each by itself. */
   readonly blamed: () => readonly Blamed[];
+  /** Absent unless the evidence is signed bytes, and null if they were rejected. */
+  readonly signedBytes?: SignedBytesResult;
 }
 
 /** Decides the verdict of {@link verifyEvidence} under copied options. The report is made on demand. */
@@ -119,6 +133,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const boots = await checkBootProofs(copied.bootProofs, context);
   const bootProofs = boots.map((boot) => boot.verified);
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
+  const bytes = copied.signedBytes && (await checkBytes(copied.signedBytes, boots[0]!, context));
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   const use = useOf(decoded, setting);
@@ -130,13 +145,15 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     use,
     signatures,
   });
-  const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
+  const appraised = { ...appraisalSetting(copied, decoded, setting), signedBytes: bytes?.verified };
+  const appraisal = policy?.appraise(bootProofs, apps.verified, appraised) ?? null;
 
   const verified = {
     bootProofs,
     appProofs: apps.verified,
     activity,
     provenance: provenance.verified,
+    ...(bytes && { signedBytes: bytes.verified }),
   };
   const judgement = concluded({
     setting,
@@ -144,6 +161,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     checklists: [
       ...boots.map(({ checklist }) => checklist),
       ...apps.checklists,
+      ...(bytes ? [bytes.checklist] : []),
       ...(decoded ? [decoded.checklist] : []),
     ],
     pieces: piecesOf(verified, decoded !== null),
@@ -264,6 +282,27 @@ export async function verifyActivity(
   if (activity === undefined) throw new TypeError("activity: none was given");
   // If there is an activity, claims always include it.
   return (await verifyEvidence({ bootProofs, activity }, options)) as ActivityVerification;
+}
+
+/**
+ * Verifies bytes that an application signed with its ephemeral key and that are no app proof (docs/sdk.md, "Bytes
+ * of its own"). They have the checks of an app proof: `app.time` warns because no time is signed, and `app.request` compares
+ * them with `expected`, or warns for null. The policy's deployment has to allow them (`appProofs.bytes`). Throws as
+ * {@link verifyEvidence} does, and TypeError if `expected` is missing or empty.
+ * @example
+ * ```ts
+ * const { publicKey, message, signature } = JSON.parse(text) as Record<"publicKey" | "message" | "signature", string>;
+ * const signed = { bootProof, message, publicKey, signature };
+ * requireVerified(await verifySignedBytes(signed, { policy, now: new Date(), expected: myBytes }));
+ * ```
+ */
+export async function verifySignedBytes(
+  signed: SignedBytes,
+  options: SignedBytesOptions,
+): Promise<SignedBytesVerification> {
+  const { copied, setting } = copySignedBytes(signed, options);
+  const { report, bootProofs, signedBytes } = await judgeCopied(copied, setting);
+  return madeVerification({ report: await report(), bootProof: bootProofs[0]!, signedBytes: signedBytes! });
 }
 
 /**
@@ -394,6 +433,11 @@ function verifiedOf(appProofs: Verification["appProofs"]): VerifiedAppProof[] {
 }
 
 /** Returns the values that must all be verified. Without boot proofs, a null makes the verdict `rejected`. */
-function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
-  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
+function piecesOf(
+  { bootProofs, appProofs, activity, signedBytes }: Omit<Verification, "report"> & Pick<EvidenceVerdict, "signedBytes">,
+  withActivity: boolean,
+): unknown[] {
+  if (bootProofs.length === 0) return [null];
+  const others = signedBytes === undefined ? [] : [signedBytes];
+  return [...bootProofs, ...appProofs, ...others, ...(withActivity ? [activity] : [])];
 }

@@ -8,8 +8,9 @@ export {
   verifyAttestation,
   verifyBootProof,
   verifyEvidence,
+  verifySignedBytes,
 } from "./bootproof.js";
-export type { Evidence, VerifyOptions } from "./bootproof.js";
+export type { Evidence, SignedBytes, SignedBytesOptions, VerifyOptions } from "./bootproof.js";
 export { RejectedError, requireAuthentic, requireVerified } from "./verification.js";
 export type {
   ActivityVerification,
@@ -18,6 +19,7 @@ export type {
   AttestationVerification,
   Authentic,
   BootProofVerification,
+  SignedBytesVerification,
   Verification,
   Verified,
 } from "./verification.js";
@@ -72,6 +74,7 @@ export type {
 
 export { VerifiedActivity } from "./verify/activity.js";
 export { type SignUp, VerifiedAppProof } from "./verify/app-proof.js";
+export type { VerifiedSignedBytes } from "./verify/signed-bytes.js";
 export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
@@ -131,6 +134,7 @@ export type {
   ImageClaims,
   ManifestClaims,
   ProvenanceClaims,
+  SignedBytesClaims,
   Report,
   ReportFormat,
   RestsOn,

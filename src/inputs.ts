@@ -17,7 +17,7 @@ import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS } from "./decode/app-proof-limits.js";
+import { APP_PROOF_SCHEME, MAX_APP_PROOFS } from "./decode/app-proof-limits.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
@@ -33,6 +33,7 @@ import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
 import { requireRuntime } from "./verify/runtime.js";
+import type { SignedBytesInput } from "./verify/signed-bytes.js";
 import type { SignUp } from "./verify/app-proof.js";
 
 /** Replaces a policy: any genuine enclave passes, whatever it runs. The verdict is `authentic` at best. */
@@ -138,6 +139,28 @@ export function namedSharing(
   return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
 }
 
+/** Bytes that an application signed with its ephemeral key, and the boot proof of its enclave. */
+export interface SignedBytes {
+  /** As in {@link Evidence}. */
+  readonly bootProof: unknown;
+  /** The signed bytes, or their hex digits. The library never reads a text as the bytes of that text. */
+  readonly message: Uint8Array | string;
+  /** Key of 130 bytes, or its signing half of 65, in hex or as bytes. Default: the key that the boot proof attests. */
+  readonly publicKey?: Uint8Array | string;
+  /** Signature of 64 bytes or in DER, in hex or as bytes, over SHA-256 of the message. */
+  readonly signature: Uint8Array | string;
+  /** What the application calls this signature. Default: the scheme of app proofs. */
+  readonly scheme?: string;
+  /** As in {@link Evidence}. */
+  readonly provenance?: readonly unknown[];
+}
+
+/** Options of the verification of signed bytes. */
+export interface SignedBytesOptions extends Omit<VerifyOptions, "expected" | "bootProofsOnly" | "uses"> {
+  /** The caller's own bytes, which the signed ones must equal. Null means that the caller has none to compare. */
+  readonly expected: Uint8Array | null;
+}
+
 export interface VerifySetting {
   /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: ParsedPolicy | null;
@@ -176,6 +199,8 @@ export interface CopiedEvidence {
   readonly appProofs: readonly InputCopy[];
   readonly activity: InputCopy | null;
   readonly provenance: readonly ProvenanceInput[];
+  /** Signed bytes of the only boot proof. Absent for other evidence. */
+  readonly signedBytes?: SignedBytesInput;
   readonly given: readonly InputPiece[];
 }
 
@@ -357,9 +382,13 @@ export function refuseUnverifiable(
 
 const ONLY_CALLER = "the policy came with the evidence, and only the caller can allow this";
 
-function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
+function refusePolicyAlone(options: unknown): void {
   if (ParsedPolicy.is(options))
     throw new TypeError("options: expected { policy, now: new Date() }, not the policy alone");
+}
+
+function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
+  refusePolicyAlone(options);
   return typedOptions("options", options, VERIFY_OPTIONS);
 }
 
@@ -491,6 +520,56 @@ function bootProofInput(
 function provenanceInput({ value }: NamedEvidence): ProvenanceInput {
   if (typeof value === "string") return value;
   return value instanceof Uint8Array ? new Uint8Array(value) : copyInput(value);
+}
+
+const bytesOrHex: Shape<Uint8Array | string> = {
+  read: (value, place) => {
+    if (typeof value === "string") return value;
+    return value instanceof Uint8Array ? new Uint8Array(value) : place.fault("expected bytes, or their hex digits");
+  },
+};
+
+/** Shape of the signed bytes, which may have a name. */
+const namedBytes: Shape<NamedEvidence> = {
+  read: (given, place) => {
+    const { name, value } = given instanceof NamedEvidence ? given : { name: null, value: given };
+    return new NamedEvidence(name, bytesOrHex.read(value, place));
+  },
+};
+
+const expectedBytes: Shape<Uint8Array | null> = {
+  read: (value, place) => {
+    if (value === undefined) return place.fault("required: the bytes that you expect, or null if you have none");
+    return value === null ? null : byteCopy.read(value, place);
+  },
+};
+
+/**
+ * Reads the arguments of a verification of signed bytes. Throws TypeError as {@link readOptions} does, and for
+ * `expected` that is undefined or empty: with it, any bytes would pass.
+ */
+export function copySignedBytes(
+  signed: SignedBytes,
+  given: SignedBytesOptions,
+): { readonly copied: CopiedEvidence; readonly setting: VerifySetting } {
+  const { bootProof, provenance, message, publicKey, signature, scheme } = typedOptions("signed", signed, {
+    bootProof: unchecked,
+    message: namedBytes as Shape<never>,
+    publicKey: demand(bytesOrHex),
+    signature: bytesOrHex,
+    scheme: demand(text),
+    provenance: demand(evidenceList("provenance: [bundle]")),
+  });
+  const { expected: _, bootProofsOnly: __, uses: ___, ...shapes } = VERIFY_OPTIONS;
+  refusePolicyAlone(given);
+  const { expected, ...options } = typedOptions("options", given, { ...shapes, expected: expectedBytes });
+  const setting = readOptions(options);
+  const copied = copyEvidence({ bootProofs: [bootProof], ...(provenance && { provenance }) }, setting);
+  const piece = message as unknown as NamedEvidence;
+  const bytes = piece.value as Uint8Array | string;
+  const own = { message: bytes, publicKey: publicKey ?? null, signature, scheme: scheme ?? APP_PROOF_SCHEME, expected };
+  const [boot, ...builds] = copied.given;
+  return { setting, copied: { ...copied, signedBytes: own, given: [boot!, { subject: "app[0]", piece }, ...builds] } };
 }
 
 /** Copies a bare document. Throws TypeError for anything but bytes, and for options of other evidence. */

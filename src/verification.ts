@@ -9,6 +9,7 @@ import type { VerifiedAppProof } from "./verify/app-proof.js";
 import type { VerifiedAttestation } from "./verify/attestation.js";
 import type { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifiedProvenance } from "./verify/provenance.js";
+import type { VerifiedSignedBytes } from "./verify/signed-bytes.js";
 
 /** The report, and the verified evidence in the given order. Rejected evidence is null. */
 export interface Verification {
@@ -41,7 +42,17 @@ export interface AttestationVerification {
   readonly attestation: VerifiedAttestation | null;
 }
 
-export type AnyVerification = Verification | BootProofVerification | AppProofVerification | AttestationVerification;
+/** The verification of signed bytes. Its members are null if they were rejected. */
+export interface SignedBytesVerification extends BootProofVerification {
+  readonly signedBytes: VerifiedSignedBytes | null;
+}
+
+export type AnyVerification =
+  | Verification
+  | BootProofVerification
+  | AppProofVerification
+  | AttestationVerification
+  | SignedBytesVerification;
 
 /** Members of a verification with the verdict `Passed`: no member is null, and there are claims. */
 interface Whole<V extends AnyVerification, Passed extends Verdict> {
@@ -52,6 +63,7 @@ interface Whole<V extends AnyVerification, Passed extends Verdict> {
   readonly bootProof: VerifiedBootProof;
   readonly appProof: VerifiedAppProof;
   readonly attestation: VerifiedAttestation;
+  readonly signedBytes: VerifiedSignedBytes;
 }
 
 type Accepted<V extends AnyVerification, Passed extends Verdict> = {

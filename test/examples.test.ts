@@ -29,6 +29,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   line: "Uint8Array",
   manifest: "Uint8Array",
   manifestSet: 'NonNullable<import("../src/index.js").ReleasePolicyOptions["manifestSet"]>',
+  myBytes: "Uint8Array",
   note: "string",
   organizationId: "string",
   payload: 'import("../src/index.js").AppProofPayload',

@@ -18,7 +18,7 @@ import * as formats from "../src/formats/index.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
-import { encodeManifest } from "../src/lab/qos.js";
+import { encodeManifest, qosSign } from "../src/lab/qos.js";
 import { LAB_BUILD } from "../src/lab/sigstore.js";
 import * as page from "../src/page/index.js";
 import { pageWith } from "../src/page/page.js";
@@ -82,6 +82,8 @@ const expected = {
   requestedAt: AT,
   addresses: (activity["result"] as { createWalletResult: { addresses: string[] } }).createWalletResult.addresses,
 };
+const signedMessage = Uint8Array.of(1, 2, 3);
+const signedBytes = { bootProof, message: signedMessage, signature: qosSign(forgeLab.ephemeralKey, signedMessage) };
 const addressLists = {
   wallets: [{ walletId: "w", exported: false, imported: false }],
   accounts: [{ walletId: "w", path: "m/0", address: "a", curve: "c", addressFormat: "f", createdAt: null }],
@@ -287,6 +289,7 @@ const CALLS: readonly Call[] = [
   ["readAccounts", [{ accounts: [] }, expected.organizationId]],
   ["readPrivateKeys", [addressLists]],
   ["verifyAttestation", [document, alone], verdictOf],
+  ["verifySignedBytes", [signedBytes, { ...alone, expected: signedBytes.message }], verdictOf],
   ["verifySessionToken", [tokens.sessionToken(), { ...ofToken, namespace: "prod/notarizer", toleranceMs: 1 }]],
   ["verifyOtpToken", [tokens.otpToken(), ofToken]],
   [
@@ -1202,6 +1205,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
     "verifyAppProofs",
     "verifyAttestation",
   ),
+  verifySignedBytes: "acceptance crls ephemeralKey maxAgeMs measurements nonce provenance publicKey scheme",
   ...each(
     "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId " +
       "parameters payload requestedAt type uses",

@@ -27,6 +27,9 @@ export const acceptsListOrAny: Accepts<readonly string[] | null> = (before, afte
   return acceptsList(before, after);
 };
 
+/** Compares whether signed bytes count. Where they do, app proofs of known types do not. */
+export const acceptsBytes: Accepts<boolean> = (before, after) => (before === after ? null : "changed");
+
 function isWithin(image: readonly PcrPin[], wider: readonly PcrPin[]): boolean {
   return wider.every(({ index, accepted }) =>
     image.some((pin) => pin.index === index && pin.accepted.every((one) => accepted.includes(one))),
@@ -157,7 +160,7 @@ export function acceptedToo(one: DeploymentPins, other: DeploymentPins): Accepte
   if (one.kind !== other.kind || PIN_NAMES.some((name) => isExcluded(name, one, other))) return null;
   const narrower: NarrowerThing[] = [
     ...PIN_NAMES.filter((name) => !isCovered(name, one, other)),
-    ...(isAsWide(acceptsListOrAny(one.appProofTypes, other.appProofTypes)) ? [] : (["appProofs"] as const)),
+    ...(areAppProofsAsWide(one, other) ? [] : (["appProofs"] as const)),
     ...(acceptsRoleless(one) && !acceptsRoleless(other) ? (["open"] as const) : []),
   ];
   return { extent: narrower.length === 0 ? "all" : "part", narrower };
@@ -165,6 +168,14 @@ export function acceptedToo(one: DeploymentPins, other: DeploymentPins): Accepte
 
 export function acceptSame(one: DeploymentPins, other: DeploymentPins): boolean {
   return acceptedToo(one, other)?.extent === "all" && acceptedToo(other, one)?.extent === "all";
+}
+
+function areAppProofsAsWide(one: DeploymentPins, other: DeploymentPins): boolean {
+  const turns = [
+    acceptsListOrAny(one.appProofTypes, other.appProofTypes),
+    acceptsBytes(one.appProofBytes, other.appProofBytes),
+  ];
+  return turns.every(isAsWide);
 }
 
 function isAsWide(turn: AcceptedTurn | null): boolean {

@@ -2,6 +2,7 @@
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { Remembered } from "../verify/approved-manifests.js";
+import type { SignedBytesResult } from "../verify/signed-bytes.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
@@ -22,10 +23,17 @@ export interface MatchedDeployment {
 export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
 type ManifestPin = (typeof MANIFEST_PINS)[number];
 
+/** What a deployment says of the signatures of its enclaves. */
+interface SignerRules {
+  readonly name: string;
+  readonly appProofTypes: readonly string[] | null;
+  readonly appProofBytes: boolean;
+}
+
 /** The comparison of evidence with the deployments. Members are null if it was rejected or none matched. */
 export interface AppraisedPiece {
   readonly checklist: Checklist;
-  readonly pins: { readonly name: string; readonly appProofTypes: readonly string[] | null } | null;
+  readonly pins: SignerRules | null;
   readonly deployment: MatchedDeployment | null;
 }
 
@@ -67,6 +75,8 @@ export interface AppraisalSetting {
   readonly unfinished: string | null;
   /** The caller's name of each piece of evidence, null or absent if the caller gave none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
+  /** Signed bytes of the first boot proof, with null if they were rejected. Absent if there are none. */
+  readonly signedBytes?: SignedBytesResult | undefined;
   /** Cache of comparisons of boot proofs. Default: no cache. */
   readonly appraised?: Remembered<AppraisedPiece> | undefined;
 }

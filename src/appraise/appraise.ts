@@ -1,6 +1,6 @@
 /** Appraisal (RFC 9334 section 8), which compares verified evidence with the policy and reports every difference. */
 import { type Cause, Checklist, type DeploymentCause, type PolicyCheckId, subjectLabel } from "../checks.js";
-import { DERIVATION_TYPE } from "../decode/app-proof-limits.js";
+import { DERIVATION_TYPE, KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { cut, listed, shownName } from "../errors.js";
 import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -51,7 +51,7 @@ export function appraise(
     return proof && { proof, label, signer: signers.get(proof.bootProof) ?? null };
   });
   appraiseCurrent(policy.signed, setting.now, appChecks);
-  const refused = appraiseAppProofs(held, policy, setting, appChecks);
+  const refused = appraiseAppProofs(held, policy, { ...setting, bytesSigner: pieces[0]?.pins ?? null }, appChecks);
   return {
     checklists: [...pieces.map(({ checklist }) => checklist), appChecks],
     deployments: pieces.map(({ deployment }) => deployment),
@@ -311,9 +311,10 @@ interface SignedAppProof {
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
-  { now, organizationId, onlyAsked, unfinished }: AppraisalSetting,
+  setting: AppraisalSetting & { readonly bytesSigner: AppraisedPiece["pins"] },
   checklist: Checklist,
 ): ReadonlySet<VerifiedAppProof> {
+  const { now, organizationId, onlyAsked, unfinished, signedBytes, bytesSigner } = setting;
   if (onlyAsked !== null) {
     const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
     checklist.skip("policy.app-proof", why);
@@ -337,11 +338,14 @@ function appraiseAppProofs(
   const own = signed.map((one) => appProofFaults(one, rules, now));
   const faults = [
     ...own.flat(),
+    ...(signedBytes === undefined ? [] : bytesFaults(bytesSigner, maxAge)),
     ...(required ? requiredFaults(appProofs) : []),
     ...(decision && !isAllowed(verified, organizationId) ? [NOT_ALLOWED] : []),
   ];
   if (faults.length > 0) failAppProofs(faults, checklist);
-  else if (given === 0) checklist.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
+  else if (signedBytes === null) checklist.skip("policy.app-proof", "the signed bytes were rejected");
+  else if (given === 0 && signedBytes === undefined)
+    checklist.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
   else if (verified.length < given)
     checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else checklist.pass("policy.app-proof");
@@ -414,7 +418,20 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
     const text = `${label}: the policy does not say that ${signer.name}, which signed this proof, derives addresses`;
     typeFaults.push({ text, cause: { code: "derivation", deployment: signer.name, add: ADDED } });
   }
+  if (signer?.appProofBytes === true && KNOWN_PAYLOAD_TYPES.includes(type)) {
+    const text = `${label}: ${signer.name} signs any bytes, so its proof of type ${shown} does not count`;
+    typeFaults.push({ text, cause: "signs-any-bytes" });
+  }
   return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
+}
+
+/** Returns why signed bytes do not count. `signer` is null if no deployment matched, which fails its own check. */
+function bytesFaults(signer: AppraisedPiece["pins"], maxAge: number | null): AppProofFault[] {
+  const text = `${signer?.name} may sign app proofs alone, and these bytes are none`;
+  return [
+    ...(signer === null || signer.appProofBytes ? [] : [{ text, cause: "bytes-not-allowed" as const }]),
+    ...ageFaults("the signed bytes", null, maxAge, new Date(0)),
+  ];
 }
 
 function ageFaults(proof: string, timestampMs: number | null, maxAge: number | null, now: Date): AppProofFault[] {

@@ -7,7 +7,9 @@ import { applicationOf } from "./pins.js";
 export function derivingDeployments({ deployments }: Pick<Policy, "deployments">): ReadonlySet<string> {
   const signing = deployments.filter(({ kind }) => kind === "qos");
   const isOne = isOneApplication(signing);
-  const counting = signing.filter(({ appProofTypes }) => appProofTypes?.includes(DERIVATION_TYPE) ?? isOne);
+  const counting = signing.filter(
+    ({ appProofTypes, appProofBytes }) => !appProofBytes && (appProofTypes?.includes(DERIVATION_TYPE) ?? isOne),
+  );
   return new Set(counting.map(({ name }) => name));
 }
 

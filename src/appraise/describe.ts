@@ -24,7 +24,10 @@ export interface DescribedAnchor {
   readonly notAfter: string;
 }
 
-export interface DescribedDeployment extends Pick<DeploymentPins, "name" | "kind" | "open" | "appProofTypes"> {
+export interface DescribedDeployment extends Pick<
+  DeploymentPins,
+  "name" | "kind" | "open" | "appProofTypes" | "appProofBytes"
+> {
   /** The pins that decide each question. The list is empty if none does. */
   readonly answers: Answers;
   /** Warnings of `policy.scope` as sentences: what is open or weakly pinned, and what an attacker can do. */
@@ -72,7 +75,7 @@ function describeAnchor(anchor: TrustAnchor): DescribedAnchor {
 
 function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
   const { answers, open, reasons } = scopeOf(deployment, null);
-  const { name, kind, appProofTypes } = deployment;
+  const { name, kind, appProofTypes, appProofBytes } = deployment;
   return {
     name,
     kind,
@@ -82,6 +85,7 @@ function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
     pinned: PIN_NAMES.filter((pin) => deployment[pin] !== undefined),
     pcrs: commonPcrs(deployment),
     appProofTypes,
+    appProofBytes,
   };
 }
 

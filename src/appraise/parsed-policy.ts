@@ -53,6 +53,8 @@ export interface DeploymentPins extends Pins {
   readonly open: readonly Question[];
   /** Types of app proof that its enclaves may sign. Null means any that the policy allows. */
   readonly appProofTypes: readonly string[] | null;
+  /** Whether signatures of its enclaves over any bytes count. Its app proofs of known types then do not. */
+  readonly appProofBytes: boolean;
 }
 
 export interface AppProofRules {

@@ -77,7 +77,8 @@ export interface DeploymentFile extends PinsFile {
   readonly kind?: DeploymentKind;
   /** The questions that the deployment leaves open on purpose. */
   readonly open?: readonly Question[];
-  readonly appProofs?: { readonly types: readonly string[] };
+  /** Types of app proof that its enclaves may sign, and whether their signatures over any bytes count. */
+  readonly appProofs?: { readonly types?: readonly string[]; readonly bytes?: boolean };
   readonly comment?: string;
 }
 
@@ -135,8 +136,35 @@ interface DeploymentMembers extends Pins {
   name?: string;
   kind?: DeploymentKind;
   open?: readonly Question[];
-  appProofs?: { readonly types: readonly string[] };
+  appProofs?: OwnAppProofs;
 }
+
+interface OwnAppProofs {
+  types?: readonly string[];
+  bytes?: boolean;
+}
+
+/** Shape of a deployment's own rules. Without types and bytes they would say nothing. */
+const ownAppProofs: Shape<OwnAppProofs> = {
+  form: {
+    either: [
+      fileObject({ types: typesShape, bytes: optional(flag) }),
+      fileObject<Required<Pick<OwnAppProofs, "bytes">> & OwnAppProofs>({ types: optional(typesShape), bytes: flag }),
+    ],
+  },
+  read: (value, place) => {
+    const own = OWN_APP_PROOFS.read(value, place);
+    if (isJsonObject(value) && !Object.hasOwn(value, "types") && !Object.hasOwn(value, "bytes"))
+      return place.fault("expected types, bytes or both");
+    const { types = [], bytes = false } = own ?? {};
+    for (const [index, type] of types.entries())
+      if (bytes && KNOWN_PAYLOAD_TYPES.includes(type)) place.at("types").at(index).fault(NOT_WITH_BYTES);
+    return own;
+  },
+};
+
+const OWN_APP_PROOFS = fileObject<OwnAppProofs>({ types: optional(typesShape), bytes: optional(flag) });
+const NOT_WITH_BYTES = "not with bytes: an application that signs any bytes can be made to sign this, too";
 
 type PinMembers = { readonly [K in PinName]: OptionalShape<PinTypes[K]["pin"]> };
 
@@ -146,7 +174,7 @@ function deploymentShape(options: ParsePolicyOptions): Shape<DeploymentPins> {
     name: optional(short(0)),
     kind: optional(oneOf(...DEPLOYMENT_KINDS)),
     open: optional(arrayOf(oneOf(...QUESTIONS), { most: QUESTIONS.length })),
-    appProofs: optional(fileObject({ types: typesShape })),
+    appProofs: optional(ownAppProofs),
     ...pins,
     provenance: optional(provenanceShape(options.readFile)),
   });
@@ -334,6 +362,7 @@ function readDeployment(read: DeploymentMembers | undefined, place: Place): Depl
     kind,
     open,
     appProofTypes: appProofs?.types ?? null,
+    appProofBytes: appProofs?.bytes ?? false,
     ...Object.fromEntries(
       PIN_NAMES.map((pin) => [pin, pins[pin] ?? unnamed(pin, kind)]).filter(([, pin]) => pin !== undefined),
     ),

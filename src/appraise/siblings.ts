@@ -195,9 +195,15 @@ function answersOf(addition: Addition, sibling: Deployment, terms: Terms): Map<(
 }
 
 /** Decides on types of app proof. Types that the addition names are the caller's choice. */
-function typesAnswer({ file }: Addition, { pins: { appProofTypes } }: Deployment, { drop }: Terms): Answer {
-  if (file.appProofs !== undefined || appProofTypes === null || drop.has(TYPES)) return KEPT;
-  return { value: { types: appProofTypes }, key: textOf([...appProofTypes].sort()) };
+function typesAnswer(
+  { file }: Addition,
+  { pins: { appProofTypes, appProofBytes } }: Deployment,
+  { drop }: Terms,
+): Answer {
+  const hasOwn = appProofTypes !== null || appProofBytes;
+  if (file.appProofs !== undefined || !hasOwn || drop.has(TYPES)) return KEPT;
+  const value = { ...(appProofTypes && { types: appProofTypes }), ...(appProofBytes && { bytes: true }) };
+  return { value, key: textOf([...(appProofTypes ?? []), ...(appProofBytes ? ["bytes"] : [])].sort()) };
 }
 
 interface Pair<P> {
@@ -412,7 +418,7 @@ function demandsOf(deployments: readonly Deployment[]): string[] {
   };
   return deployments.flatMap(({ pins }) => [
     ...PIN_NAMES.flatMap((name) => parts(name, pins)),
-    ...(pins.appProofTypes === null ? [] : [TYPES]),
+    ...(pins.appProofTypes === null && !pins.appProofBytes ? [] : [TYPES]),
   ]);
 }
 

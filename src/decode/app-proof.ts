@@ -3,7 +3,7 @@ import { plain, typedOptions } from "./options.js";
 import { type Shape, optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
-import { KNOWN_PAYLOAD_TYPES } from "./app-proof-limits.js";
+import { APP_PROOF_SCHEME, KNOWN_PAYLOAD_TYPES } from "./app-proof-limits.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
@@ -13,7 +13,7 @@ import { MemberReader, decimalMember, hexMember } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
-export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
+export { APP_PROOF_SCHEME } from "./app-proof-limits.js";
 /** Maximum number of JSON values in one payload. Genuine payloads have tens. */
 const MAX_PAYLOAD_VALUES = 10_000;
 /** Maximum number of JSON values in all payloads together: about 50 for each of 2,048 proofs. */
@@ -65,12 +65,18 @@ function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
   return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
 }
 
-/** Reads 64 bytes as `r ‖ s`, and any other length as strict DER. */
 function signatureOf(reader: MemberReader): Uint8Array | undefined {
   const bytes = hexMember(reader, "signature");
-  if (bytes === undefined || bytes.length === P256_SIGNATURE_LENGTH) return bytes;
-  const neither = `${bytes.length} bytes: neither r and s (${P256_SIGNATURE_LENGTH} bytes) nor strict DER`;
-  return rawSignature(bytes, P256_SCALAR_LENGTH) ?? reader.fault("signature", neither);
+  return bytes && (rawAppSignature(bytes) ?? reader.fault("signature", noSignature(bytes)));
+}
+
+/** Reads 64 bytes as `r ‖ s`, and any other length as strict DER. Returns null if it is neither. */
+export function rawAppSignature(bytes: Uint8Array): Uint8Array | null {
+  return bytes.length === P256_SIGNATURE_LENGTH ? bytes : rawSignature(bytes, P256_SCALAR_LENGTH);
+}
+
+export function noSignature({ length }: Uint8Array): string {
+  return `${length} bytes: neither r and s (${P256_SIGNATURE_LENGTH} bytes) nor strict DER`;
 }
 
 export const APP_PROOF_MEMBERS = [

@@ -182,6 +182,10 @@ const OF_POLICIES = {
     changed: critical("Other kinds of claim pass now, and some previous ones do not."),
     narrower: notable("Fewer kinds of claim pass than before."),
   }),
+  "policy.app-proof-bytes": row(
+    "signed bytes",
+    critical("Bytes that the application signs pass now, or its proofs of addresses and decisions do."),
+  ),
   "policy.app-proofs": row("rule about app proofs", {
     changed: critical("The rule about app proofs is gone or weaker."),
     narrower: notable("The rule about app proofs is new or stricter."),

@@ -1,5 +1,5 @@
 /** Comparison of policies: what newly passes, what no longer passes, and all other content. */
-import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
+import { ACCEPTED, type Accepts, acceptsBytes, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
 import type { SetPin } from "../appraise/facts.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise/pins.js";
@@ -100,13 +100,18 @@ const compareBesidePins = members<BesidePins>({
   kind: value("policy.kind"),
   open: entries("policy.open"),
   appProofTypes: ignored,
+  appProofBytes: ignored,
 });
 
 const compareTypes = accepted("policy.app-proof-types", acceptsListOrAny, typesText);
+const compareBytes = accepted("policy.app-proof-bytes", acceptsBytes, (bytes) => (bytes ? "any bytes" : "none"));
 
 function compareDeployment(before: DeploymentPins, after: DeploymentPins, place: string): readonly Found[] {
   const others = compareBesidePins(before, after, place);
-  const types = compareTypes(before.appProofTypes, after.appProofTypes, `${place}.appProofs.types`);
+  const types = [
+    ...compareTypes(before.appProofTypes, after.appProofTypes, `${place}.appProofs.types`),
+    ...compareBytes(before.appProofBytes, after.appProofBytes, `${place}.appProofs.bytes`),
+  ];
   return [
     ...PIN_NAMES.flatMap((name) => comparePin(name, [before, after], place)),
     ...[...others, ...types].map((change) => ({ ...change, entry: entryOf(change, before.name) })),

@@ -45,6 +45,7 @@ import {
   RESTS_ON,
   type Report,
   type SignatureClaims,
+  type SignedBytesClaims,
   type SignedPolicyClaims,
   type Verdict,
 } from "../report/report.js";
@@ -186,6 +187,7 @@ const CLAIMS: MembersOf<Claims> = {
   bootProofs: list(objectOf(BOOT_PROOF)),
   appProofs: list(objectOf(APP_PROOF)),
   activity: nullable(objectOf(ACTIVITY)),
+  signedBytes: optional(objectOf<SignedBytesClaims>({ bootProof: count, length: count, sha256, expected: flag })),
   signUp: optional(objectOf<SignUp>({ organizationId: text, walletId: nullable(text), addresses: list(text) })),
   provenance: optional(list(objectOf(PROVENANCE), 1)),
 };

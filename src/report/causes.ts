@@ -60,6 +60,14 @@ const CAUSES: Advice = {
   "no-timed-app-proof": "Give an app proof that has a time (timestampMs).",
   "no-decision": "Give the app proof of the decision; if the decision is a denial, do not use the result.",
   "other-type": "Give app proofs of the types that the policy allows; do not use any other.",
+  "is-app-proof": "Verify it as the app proof that it is (--app-proof, verifyAppProof).",
+  "other-bytes": "The application signed other bytes than yours: do not use the result.",
+  "signs-any-bytes":
+    "The policy says that this application signs any bytes (appProofs.bytes), so anybody may have it sign this: do " +
+    "not use the result.",
+  "bytes-not-allowed":
+    'If the application is meant to sign bytes that are no app proof, add "appProofs": {"bytes": true} to its ' +
+    "deployment in the policy. Its app proofs of addresses and decisions then count no more.",
   untimed: "Have the application sign its time (timestampMs), or remove maxAge of appProofs.",
   "old-app-proof": "Get newer app proofs, or allow a greater maxAge of appProofs.",
   derivation: ({ deployment, add }) =>

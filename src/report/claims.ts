@@ -10,6 +10,7 @@ import type { CheckedBootProof, VerifiedBootProof } from "../verify/boot-proof.j
 import { COMMITMENTS, type CommitmentKind } from "../verify/commitment.js";
 import type { VerifyContext } from "../verify/context.js";
 import type { VerifiedProvenance } from "../verify/provenance.js";
+import type { SignedBytesResult, VerifiedSignedBytes } from "../verify/signed-bytes.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
   ActivityClaims,
@@ -20,6 +21,7 @@ import type {
   ImageClaims,
   ManifestClaims,
   ProvenanceClaims,
+  SignedBytesClaims,
 } from "./report.js";
 
 /** Claims of boot proofs. A verified boot proof never changes, so its claims are made once for all its reports. */
@@ -62,7 +64,12 @@ export function evidenceClaims(
   {
     appProofs,
     activity,
-  }: { readonly appProofs: readonly (VerifiedAppProof | null)[]; readonly activity: VerifiedActivity | null },
+    signedBytes,
+  }: {
+    readonly appProofs: readonly (VerifiedAppProof | null)[];
+    readonly activity: VerifiedActivity | null;
+    readonly signedBytes?: SignedBytesResult;
+  },
   appraisal: Appraisal | null,
   measurements: VerifyContext["measurements"],
 ): Claims {
@@ -75,7 +82,15 @@ export function evidenceClaims(
     ),
     appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
     activity: activity && activityClaims(activity),
+    ...(signedBytes && { signedBytes: bytesClaims(signedBytes, bootProofs.indexOf(signedBytes.bootProof)) }),
   };
+}
+
+function bytesClaims(
+  { message, messageDigest, isExpected }: VerifiedSignedBytes,
+  bootProof: number,
+): SignedBytesClaims {
+  return { bootProof, length: message.length, sha256: toHex(messageDigest), expected: isExpected };
 }
 
 /** Adds the claims of the bundles that meet a demand. Without such bundles, the claims stay as they are. */

@@ -91,10 +91,23 @@ export interface Claims {
   readonly bootProofs: readonly BootProofClaims[];
   readonly appProofs: readonly AppProofClaims[];
   readonly activity: ActivityClaims | null;
+  /** Bytes that the application signed, absent for other evidence. */
+  readonly signedBytes?: SignedBytesClaims;
   /** The sign-up that the app proofs answer, absent for other evidence. */
   readonly signUp?: SignUp;
   /** The bundles that meet a demand of the caller's policy, absent if there are none. */
   readonly provenance?: readonly ProvenanceClaims[];
+}
+
+export interface SignedBytesClaims {
+  /** Index of the boot proof whose key signed them. */
+  readonly bootProof: number;
+  /** Number of bytes. */
+  readonly length: number;
+  /** SHA-256 of the bytes in lower-case hex. */
+  readonly sha256: string;
+  /** Whether they are the bytes that the caller expected. False means that the caller named none. */
+  readonly expected: boolean;
 }
 
 /** A build or a release that the services of a trusted root state. */

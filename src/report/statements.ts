@@ -359,10 +359,19 @@ function appProofStatements(
   holds: (boot: BootProofClaims) => boolean,
   statement = appProofStatement,
 ): string[] {
-  return claims.appProofs.flatMap((proof, index) => {
+  const proofs = claims.appProofs.flatMap((proof, index) => {
     const boot = claims.bootProofs[proof.bootProof];
     return boot !== undefined && holds(boot) ? [statement(proof, index, claims)] : [];
   });
+  return [...proofs, ...bytesStatements(claims, holds)];
+}
+
+function bytesStatements({ signedBytes, bootProofs }: Claims, holds: (boot: BootProofClaims) => boolean): string[] {
+  const boot = signedBytes && bootProofs[signedBytes.bootProof];
+  if (!boot || !holds(boot)) return [];
+  const { length, sha256, expected } = signedBytes;
+  const yours = expected ? ", which are the ones that you expected" : "";
+  return [`the application signed these ${length} bytes (SHA-256 ${printable(sha256)})${yours}.`];
 }
 
 function appProofStatement(proof: AppProofClaims, index: number, claims: Claims): string {

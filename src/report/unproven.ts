@@ -8,7 +8,15 @@ import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { known } from "./labels.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
-import type { ActivityClaims, BootProofClaims, Claims, HardwareClaims, ImageClaims, Report } from "./report.js";
+import type {
+  ActivityClaims,
+  BootProofClaims,
+  Claims,
+  HardwareClaims,
+  ImageClaims,
+  Report,
+  SignedBytesClaims,
+} from "./report.js";
 import {
   carriesNonce,
   grouped,
@@ -125,7 +133,8 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
 }
 
 /** Returns a warning about app proofs without a time, unless they answer a challenge and so are new. */
-function untimedCaveats(_: Report, { appProofs }: Claims): string[] {
+function untimedCaveats(_: Report, { appProofs, signedBytes }: Claims): string[] {
+  if (signedBytes) return ["the signed bytes have no time: they may be an old answer."];
   const untimed = appProofs.flatMap(({ time, answers }, index) => (time === null && !answers ? [index] : []));
   if (untimed.length === 0) return [];
   const [has, it] = untimed.length === 1 ? ["has", "it"] : ["have", "each"];
@@ -254,6 +263,7 @@ function openApproval(report: Report, claims: Claims): string[] {
 
 function openResults(report: Report, claims: Claims): string[] {
   if (claims.activity !== null) return [...openActivity(claims.activity), ...(otherProofs(claims) ?? [])];
+  if (claims.signedBytes) return openBytes(claims.signedBytes);
   if (claims.appProofs.length === 0) {
     const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
     return isQos ? ["Any result of the application: no app proof was given."] : [];
@@ -266,6 +276,15 @@ function openResults(report: Report, claims: Claims): string[] {
     ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof"))
       ? [walletStatement(claims.signUp?.walletId ?? null)]
       : []),
+  ];
+}
+
+/** Returns statements on signed bytes: nothing in them names a time, a caller or a question. */
+function openBytes({ expected }: SignedBytesClaims): string[] {
+  return [
+    "When the application signed the bytes, and for whom: they may be an old answer, or one to somebody else.",
+    ...(expected ? [] : ["Whether they are the bytes that you expect: you named none to compare with."]),
+    "What the bytes mean: only the application defines that.",
   ];
 }
 

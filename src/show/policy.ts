@@ -90,7 +90,7 @@ function durationText(milliseconds: number): string {
 }
 
 function deploymentSection(deployment: DescribedDeployment): Section[] {
-  const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
+  const { name, kind, answers, pinned, pcrs, appProofTypes, appProofBytes, reasons } = deployment;
   const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
     names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");
   const open = kind === "qos" ? "OPEN, as the policy says" : "open";
@@ -99,12 +99,13 @@ function deploymentSection(deployment: DescribedDeployment): Section[] {
     return { label, text: pins(answers[label], own) || open };
   };
   const types = appProofTypes?.join(", ") ?? "what the policy allows";
+  const bytes = appProofBytes ? "; and any bytes, so none of addresses and decisions" : "";
   const list: Row[] = [
     answerRow("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
     answerRow("application", [0, 1, 2]),
     answerRow("operator", kind === "qos" ? [3] : [3, 4, 8]),
     { label: "all pins", text: pins(pinned, pcrs) },
-    ...(kind === "qos" ? [{ label: "app proofs", text: types }] : []),
+    ...(kind === "qos" ? [{ label: "app proofs", text: types + bytes }] : []),
     ...reasons.map(warningRow),
   ];
   return section(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`, [rows(list)]);

@@ -41,7 +41,7 @@ export interface AppProofFacts {
   readonly answers: Challenge | null;
 }
 
-interface BootProofCandidate {
+export interface BootProofCandidate {
   readonly statedKey: Uint8Array | null;
   /** The verified boot proof, or null if it was rejected. */
   readonly verified: VerifiedBootProof | null;
@@ -108,7 +108,7 @@ export interface SignedPayload {
 }
 
 /** Tools that the loading file passes, so that this bundled file has no copies of them. */
-interface AppProofTools {
+export interface AppProofTools {
   /** Verifies a signature with the cryptography that the process chose. */
   readonly verifies: AppProofSetting["verifies"];
   readonly checklistOf: (subject: CheckSubject) => Checklist;
@@ -131,7 +131,7 @@ export async function runAppProofChecks(
   );
   const setting = {
     context,
-    candidates: candidatesOf(boots),
+    candidates: keyCandidates(boots),
     withActivity: activity !== null,
     requestedAt: requestTime(expectation, activity?.value),
     missing: [],
@@ -194,8 +194,10 @@ function missingProofs({ expectation, refusals, withActivity }: Absent, checklis
 async function checkAppProof(decoded: DecodedAppProof, setting: AppProofSetting): Promise<AppProofFacts | null> {
   const { checklist, proof, payload, whole } = decoded;
   const { context, requestedAt } = setting;
-  const named = checkKey(proof, setting.candidates, checklist);
-  const isSigned = await checkSignature(proof, named.bootProof, setting, checklist);
+  const named = checkSigner(proof, setting.candidates, checklist);
+  const { proofPayload } = proof;
+  const signed = { ...proof, message: proofPayload === undefined ? undefined : toUtf8(proofPayload) };
+  const isSigned = await checkSignature(signed, named.bootProof, setting, checklist);
   const met = metExpectation(decoded, context.expectation);
   const isTimely = checkTime(
     payload.timestampMs,
@@ -227,7 +229,7 @@ const NO_BOOT_PROOF: NamedBootProof = { bootProof: null, signer: null };
 /** Boot proofs by the key that they state, in hex, and by its signing half. Those of null state none. */
 type Candidates = ReadonlyMap<string | null, readonly BootProofCandidate[]>;
 
-function candidatesOf(boots: readonly BootProofCandidate[]): Candidates {
+export function keyCandidates(boots: readonly BootProofCandidate[]): Candidates {
   const candidates = new Map<string | null, BootProofCandidate[]>();
   for (const boot of boots) {
     const key = boot.statedKey;
@@ -237,7 +239,11 @@ function candidatesOf(boots: readonly BootProofCandidate[]): Candidates {
   return candidates;
 }
 
-function checkKey({ publicKey }: ReadAppProof, candidates: Candidates, checklist: Checklist): NamedBootProof {
+export function checkSigner(
+  { publicKey }: Pick<ReadAppProof, "publicKey">,
+  candidates: Candidates,
+  checklist: Checklist,
+): NamedBootProof {
   if (publicKey === undefined) {
     checklist.skip("app.key", "the key could not be read");
     return NO_BOOT_PROOF;
@@ -280,16 +286,22 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
   return { bootProof, signer: maySign ? bootProof : null };
 }
 
-async function checkSignature(
-  { publicKey, proofPayload, signature }: ReadAppProof,
+interface ReadSigned {
+  readonly publicKey?: Uint8Array | undefined;
+  readonly message: Uint8Array | undefined;
+  readonly signature?: Uint8Array | undefined;
+}
+
+export async function checkSignature(
+  { publicKey, message, signature }: ReadSigned,
   bootProof: VerifiedBootProof | null,
-  { verifies }: AppProofSetting,
+  { verifies }: Pick<AppProofTools, "verifies">,
   checklist: Checklist,
 ): Promise<boolean> {
-  if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
+  if (publicKey === undefined || message === undefined || signature === undefined) {
     return checklist.skip("app.signature", "key, payload or signature could not be read");
   }
-  const isValid = await verifies({ publicKey, message: toUtf8(proofPayload), signature, bootProof });
+  const isValid = await verifies({ publicKey, message, signature, bootProof });
   if (isValid) return checklist.pass("app.signature");
   const isHalf = publicKey.length === P256_POINT_LENGTH;
   const isKey = isHalf ? isP256Point(publicKey) : isQosPublicKey(publicKey);

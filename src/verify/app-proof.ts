@@ -1,11 +1,17 @@
 /** Verified app proofs, which are payloads signed by an attested key (verify/README.md, "App proofs"). */
 import { toUtf8 } from "../bytes.js";
-import { type CheckSubject, Checklist } from "../checks.js";
+import { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type * as AppProofChecks from "./app-proof-checks.js";
-import type { AppProofCompany, AppProofFacts, SignedPayload } from "./app-proof-checks.js";
+import type {
+  AppProofCompany,
+  AppProofFacts,
+  AppProofTools,
+  BootProofCandidate,
+  SignedPayload,
+} from "./app-proof-checks.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import type { VerifyContext } from "./context.js";
 import { sha256 } from "./digest.js";
@@ -13,6 +19,7 @@ import type { Challenge } from "./expected-payload.js";
 import { inTurns } from "./in-turns.js";
 import { signingPoint } from "./qos-key.js";
 import { PublicKey } from "./signature-cache.js";
+import type { CheckedBytes, SignedBytesInput } from "./signed-bytes.js";
 
 /** An app proof that passed every check with a verified boot proof. Only verification makes one. */
 export class VerifiedAppProof {
@@ -79,10 +86,25 @@ export async function checkAppProofs(
   const isExpected = expectation !== null && (company.activity === null || expectation.payload !== null);
   if (inputs.length === 0 && !isExpected) return { verified: [], checklists: [] };
   checks ??= await import("./app-proof-checks.js");
-  const verifies = async (signed: SignedPayload): Promise<boolean> => verifySignature(signed, context);
-  const checklistOf = (subject: CheckSubject): Checklist => new Checklist(subject);
-  const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, { verifies, checklistOf });
+  const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, toolsOf(context));
   return { verified: await inTurns(facts, 1, (each) => each && verifiedAppProof(each)), checklists };
+}
+
+/** Checks signed bytes with the boot proof whose key should have signed them. Loads the checks. */
+export async function checkBytes(
+  input: SignedBytesInput,
+  boot: BootProofCandidate,
+  context: VerifyContext,
+): Promise<CheckedBytes> {
+  const { checkSignedBytes } = await import("./signed-bytes.js");
+  return checkSignedBytes(input, boot, toolsOf(context));
+}
+
+function toolsOf(context: VerifyContext): AppProofTools {
+  return {
+    verifies: async (signed) => verifySignature(signed, context),
+    checklistOf: (subject) => new Checklist(subject),
+  };
 }
 
 async function verifiedAppProof(facts: AppProofFacts): Promise<VerifiedAppProof> {

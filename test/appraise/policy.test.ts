@@ -297,7 +297,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   }),
 
   // Deployments beside one another.
-  one(`${D}.appProofs`, {}, "expected an array, got nothing", d("appProofs.types")),
+  one(`${D}.appProofs`, {}, "expected types, bytes or both", d("appProofs")),
   one(`${D}.appProofs`, { types: ["x"], required: true }, "unknown member", d("appProofs.required")),
   [
     "two deployments of one name",
@@ -712,6 +712,7 @@ describe("a good policy", () => {
     });
     expect(policy.deployments[0]).toMatchObject({ kind: "qos", open: [], appProofTypes: null, commitment: "live" });
     expect(Object.keys(policy.deployments[0]!).sort()).toEqual([
+      "appProofBytes",
       "appProofTypes",
       "commitment",
       "kind",

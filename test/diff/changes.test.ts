@@ -220,6 +220,7 @@ const OF_POLICIES: Case[] = [
     policy({}, { appProofs: { types: ["A", "B"] } }),
     policy({}, { appProofs: { types: ["A", "C"] } }),
   ],
+  ["policy.app-proof-bytes", "changed", plain, policy({}, { appProofs: { bytes: true } })],
   ...both("policy.app-proofs", ["narrower", "changed"], plain, policy({ appProofs: { required: true } })),
   ...both("policy.app-proofs", ["narrower", "changed"], plain, policy({ appProofs: { maxAge: "10m" } })),
   ...both("policy.app-proofs", ["changed", "narrower"], plain, policy({ appProofs: { untimed: ["A"] } })),
