@@ -49,9 +49,14 @@ const STATEFUL = ["src/errors.ts", "src/verify/cryptography.ts", "src/verify/sig
 async function buildLaterModules() {
   await build({
     bundle: true,
-    entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks", "revocation"].map(
-      (name) => `src/verify/${name}.ts`,
-    ),
+    entryPoints: [
+      "app-proof-checks",
+      "signed-bytes",
+      "activity-checks",
+      "signatures",
+      "provenance-checks",
+      "revocation",
+    ].map((name) => `src/verify/${name}.ts`),
     outdir: "dist/src/verify",
     format: "esm",
     target: "es2022",

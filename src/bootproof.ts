@@ -285,10 +285,10 @@ export async function verifyActivity(
 }
 
 /**
- * Verifies bytes that an application signed with its ephemeral key and that are no app proof (docs/sdk.md, "Bytes
- * of its own"). They have the checks of an app proof: `app.time` warns because no time is signed, and `app.request` compares
- * them with `expected`, or warns for null. The policy's deployment has to allow them (`appProofs.bytes`). Throws as
- * {@link verifyEvidence} does, and TypeError if `expected` is missing or empty.
+ * Verifies bytes that an application signed with its ephemeral key and that are no app proof (docs/sdk.md, "Bytes of
+ * its own"). They have the checks of an app proof: `app.time` warns because no time is signed, and `app.request`
+ * compares them with `expected`, or warns for null. The policy's deployment has to allow them (`appProofs.bytes`).
+ * Throws as {@link verifyEvidence} does, and TypeError if `expected` is missing or empty.
  * @example
  * ```ts
  * const { publicKey, message, signature } = JSON.parse(text) as Record<"publicKey" | "message" | "signature", string>;

@@ -20,7 +20,7 @@ import {
 } from "./application-proofs.js";
 import { type Fleet, type ReplicaInfo, newQuorumKey, newSets } from "./fleet.js";
 import type { Misbehaviour } from "./misbehaviour.js";
-import { loadQosKeyPair, sha256 } from "./qos.js";
+import { loadQosKeyPair, qosSign, sha256 } from "./qos.js";
 import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "./records.js";
 import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
@@ -69,8 +69,17 @@ export interface LabApplication {
    * unknown fault.
    */
   sign(payload: string | JsonObject, options?: SignOptions): Promise<JsonObject>;
+  /** Signs bytes that are no app proof, and resolves to what a parser of transactions answers. Texts are in hex. */
+  signBytes(bytes: Uint8Array): Promise<SignedBytesAnswer>;
   /** Boots all replicas again, with new keys. Their earlier boot proofs remain available. */
   restart(): Promise<void>;
+}
+
+interface SignedBytesAnswer {
+  readonly message: string;
+  readonly publicKey: string;
+  readonly scheme: string;
+  readonly signature: string;
 }
 
 /** An application whose options were checked. */
@@ -225,6 +234,13 @@ export class RunningApplication implements LabApplication {
     const { form, answer } = this.#wanted;
     const proof = proofOf(signed, form, own, behaviour);
     return answer === null ? proof : answer(signed.text, proof);
+  }
+
+  async signBytes(bytes: Uint8Array): Promise<SignedBytesAnswer> {
+    const key = loadQosKeyPair((await this.#replica(0)).key);
+    const [message, publicKey, signature] = [bytes, key.publicKey, qosSign(key, bytes)].map(toHex);
+    const scheme = "SIGNATURE_SCHEME_TURNKEY_P256_EPHEMERAL_KEY";
+    return { message: message!, publicKey: publicKey!, scheme, signature: signature! };
   }
 
   async restart(): Promise<void> {

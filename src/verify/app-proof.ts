@@ -97,7 +97,7 @@ export async function checkBytes(
   context: VerifyContext,
 ): Promise<CheckedBytes> {
   const { checkSignedBytes } = await import("./signed-bytes.js");
-  return checkSignedBytes(input, boot, toolsOf(context));
+  return checkSignedBytes(input, boot, { ...toolsOf(context), digest: sha256 });
 }
 
 function toolsOf(context: VerifyContext): AppProofTools {

@@ -14,7 +14,6 @@ import {
   checkSignature,
 } from "./app-proof-checks.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
-import { sha256 } from "./digest.js";
 
 /** Maximum length of signed bytes: 1 MiB, as of a file of evidence. */
 const MAX_SIGNED_BYTES = 1024 * 1024;
@@ -74,6 +73,11 @@ export type SignedBytesResult = VerifiedSignedBytes | null;
 /** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
+interface SignedBytesTools extends AppProofTools {
+  /** SHA-256, with the cryptography that the process chose. */
+  readonly digest: (bytes: Uint8Array) => Promise<Uint8Array>;
+}
+
 export interface CheckedBytes {
   readonly checklist: Checklist;
   readonly verified: SignedBytesResult;
@@ -90,7 +94,7 @@ interface DecodedBytes {
 export async function checkSignedBytes(
   input: SignedBytesInput,
   boot: BootProofCandidate,
-  { verifies, checklistOf }: AppProofTools,
+  { verifies, checklistOf, digest }: SignedBytesTools,
 ): Promise<CheckedBytes> {
   const checklist = checklistOf("app[0]");
   const { message, publicKey, signature, isWhole } = decodeBytes(input, boot, checklist);
@@ -102,7 +106,7 @@ export async function checkSignedBytes(
   if (!isWhole || signer === null || !isSigned || !isNoAppProof || !isAnswer) return { checklist, verified: null };
   const facts = {
     message: message!,
-    messageDigest: await sha256(message!),
+    messageDigest: await digest(message!),
     signature: signature!,
     bootProof: signer,
     isExpected: input.expected !== null,
