@@ -368,6 +368,13 @@ const TOGETHER = {
     // The class of an address by another application.
     cells: ofAddresses({ fails: ["service"] }),
   },
+  "an application that signs any bytes": {
+    ...BY_APP_PROOF,
+    deployment: pinned({ appProofs: { types: TYPES } }),
+    beside: pinned({ name: "another application", namespace: "lab/another", appProofs: { bytes: true } }),
+    other: { forge: inManifest("namespace", { name: "lab/another" }) },
+    cells: ofAddresses({ fails: ["service"] }),
+  },
 } satisfies Readonly<Record<string, Fact>>;
 
 const REQUEST_FILE = fileOf(REQUEST);

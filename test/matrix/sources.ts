@@ -27,6 +27,7 @@ export const POLICY_MEMBERS: Readonly<Record<string, Covered>> = {
   "deployments.kind": not("it decides which rows apply: those of bare documents, or all others"),
   "deployments.open": LOOSENS,
   "deployments.appProofs.types": "deployment appProofs",
+  "deployments.appProofs.bytes": "policy, an application that signs any bytes",
   "deployments.labels.owner": "pin labels",
   "deployments.manifestSet.members": "pin manifestSet",
   "deployments.manifestSet.threshold": "pin threshold of the manifestSet",
