@@ -801,6 +801,11 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   measureImage: [
     door([{ onProgress: () => {} }], (one) => image.measureImage(streamOf(imageOf({ sections: SECTIONS }), 500), one)),
   ],
+  readImageContents: [
+    door([{ onProgress: () => {} }], (one) =>
+      image.readImageContents(streamOf(imageOf({ sections: SECTIONS }), 500), one),
+    ),
+  ],
   measureBinary: [door([{ onProgress: () => {} }], (one) => image.measureBinary(streamOf(toUtf8("a"), 1), one))],
   verifiedCallFor: [
     {
@@ -913,7 +918,8 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   ],
   ...[/^fetch(?:Activity|BootProof|LatestBootProof)$/, /^require(?:Authentic|Verified|LogKey)$/],
   ...[/^render(?:Github|Json|Junit|Markdown|Sarif|Verifier)$/, /^measure(?:Instance|Role)$/],
-  ...[/^lab\.(?:application(?:\(\)\.setFault)?|restartEnclave|stopEnclave)$/],
+  ...[/^lab\.(?:application(?:\(\)\.(?:setFault|signBytes))?|restartEnclave|stopEnclave)$/],
+  "compareImages",
   // Tested with threads and a server: test/run/node-threads.test.ts, test/run/queue.test.ts.
   ...["threadJudge", "queueJudge", "runWorker"],
   "decodeAppProofPayload",

@@ -8,12 +8,12 @@ import { type JsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { type Hasher, incrementalHash } from "../verify/cryptography.js";
 import { sha384 } from "../verify/digest.js";
-import type { ImageSectionType, ImageVersion } from "./header.js";
+import { type ImageSectionType, type ImageVersion, hasMeasuredFlags } from "./header.js";
 import { type ImageSection, readImage } from "./reader.js";
 import { type SignatureAlgorithm, readSignature, verifySignature } from "./signature.js";
 import { type ByteStream, StreamCursor } from "./stream.js";
 
-export type { ByteStream, Hasher, ImageSection, ImageSectionType };
+export type { ByteStream, Hasher, ImageSectionType };
 
 export interface MeasureOptions {
   /** Makes an incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
@@ -31,19 +31,30 @@ const MEASURE_OPTIONS: MembersOf<MeasureOptions> = {
 };
 
 export interface ImageMeasurement {
-  /** PCRs of 48 bytes each: 0, 1 and 2, and also 8 if the image is signed. */
+  /**
+   * PCRs of 48 bytes each: 0, 1 and 2, and also 8 if the image is signed. PCR0 is absent if `notes` says that the
+   * builder counts more into it than the sections.
+   */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
   /** The size in bytes. */
   readonly size: number;
-  readonly sections: readonly ImageSection[];
+  readonly sections: readonly MeasuredSection[];
+  /** Sentences on what is unusual in the file, and no fault. */
+  readonly notes: readonly string[];
   /** The command line. Null if it is not UTF-8 or longer than 64 KiB. */
   readonly commandLine: string | null;
   /** The metadata, which is neither measured nor signed. Null if absent. */
   readonly metadata: JsonObject | null;
   /** The signature, verified over PCR0. Null if the image is unsigned. */
   readonly signature: ImageSignature | null;
+}
+
+/** A section and the digest of its data. */
+export interface MeasuredSection extends ImageSection {
+  /** SHA-384 of the data (48 bytes). */
+  readonly sha384: Uint8Array;
 }
 
 export interface ImageSignature {
@@ -62,24 +73,40 @@ const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
  * const { pcrs } = await measureImage(createReadStream("enclave.eif"));
  */
 export async function measureImage(stream: ByteStream, options: MeasureOptions = {}): Promise<ImageMeasurement> {
+  return measureImageWith(stream, options, () => undefined);
+}
+
+/** Called with the index and type of a section, and a chunk of its data that is valid until the result is there. */
+type OnSection = (index: number, type: ImageSectionType, piece: Uint8Array) => void | Promise<void>;
+
+/** Measures an image, and passes the data of its sections on. */
+export async function measureImageWith(
+  stream: ByteStream,
+  options: MeasureOptions,
+  onSection: OnSection,
+): Promise<ImageMeasurement> {
   const { sha384: given, onProgress } = typedOptions("options", options, MEASURE_OPTIONS);
-  const registers = new Registers(given ?? (await incrementalHash("SHA-384")));
+  const newHash = given ?? (await incrementalHash("SHA-384"));
+  const registers = new Registers(newHash);
   const reading = await readImage(stream, {
-    onData: (section, piece) => registers.add(section, piece),
+    onData: async (section, piece) => onSection(registers.add(section, piece), section.type, piece),
     onProgress,
   });
-  const { header, faults, size, sections, commandLine, metadata } = reading;
+  const { header, faults, size, commandLine, metadata, notes } = reading;
   const isWhole = faults.length === 0;
-  const pcrs = await registers.values();
+  const sections = registers.sections();
+  const isPcr0Known = header === null || !hasMeasuredFlags(header);
+  const { 0: pcr0, ...others } = await registers.values();
+  const pcrs: Record<number, Uint8Array> = isPcr0Known ? { 0: pcr0!, ...others } : others;
   const signature = reading.signature && readSignature(reading.signature);
   if (signature !== null) {
-    await verifySignature(signature, isWhole ? pcrs[0]! : null);
+    await verifySignature(signature, isWhole && isPcr0Known ? pcr0! : null);
     faults.pushAll(signature.faults);
   }
   if (header === null || faults.length > 0) throw new MalformedError("image", faults);
   const { architecture } = header;
   const version = header.version as ImageVersion;
-  const measured = { architecture, version, size, sections, commandLine, metadata };
+  const measured = { architecture, version, size, sections, notes, commandLine, metadata };
   if (signature === null) return { pcrs, ...measured, signature: null };
   const { certificate, algorithm } = signature as ImageSignature;
   const signer = await extended(await sha384(certificate.der));
@@ -87,21 +114,37 @@ export async function measureImage(stream: ByteStream, options: MeasureOptions =
 }
 
 class Registers {
+  readonly #newHash: () => Hasher;
   readonly #hashes: readonly [image: Hasher, bootstrap: Hasher, application: Hasher];
+  readonly #own = new Map<ImageSection, Hasher>();
   #firstRamdisk: ImageSection | null = null;
 
   constructor(sha384: () => Hasher) {
+    this.#newHash = sha384;
     this.#hashes = [sha384(), sha384(), sha384()];
   }
 
-  /** Hashes data of a section. Section headers, signature and metadata are not measured. */
-  add(section: ImageSection, piece: Uint8Array): void {
+  /** Hashes data of a section, and returns its index. Section headers, signature and metadata are not measured. */
+  add(section: ImageSection, piece: Uint8Array): number {
     const { type } = section;
-    if (type === "signature" || type === "metadata") return;
+    const own = this.#own.get(section) ?? this.#newHash();
+    this.#own.set(section, own);
+    own.update(piece);
+    if (type !== "signature" && type !== "metadata") this.#measure(section, piece);
+    return this.#own.size - 1;
+  }
+
+  #measure(section: ImageSection, piece: Uint8Array): void {
+    const { type } = section;
     const [image, bootstrap, application] = this.#hashes;
     if (type === "ramdisk") this.#firstRamdisk ??= section;
     image.update(piece);
     (type !== "ramdisk" || section === this.#firstRamdisk ? bootstrap : application).update(piece);
+  }
+
+  /** Returns the sections with the digests of their data. */
+  sections(): MeasuredSection[] {
+    return [...this.#own].map(([section, hash]) => ({ ...section, sha384: new Uint8Array(hash.digest()) }));
   }
 
   async values(): Promise<Record<number, Uint8Array>> {
@@ -149,6 +192,6 @@ export async function measureBinary(stream: ByteStream, options: MeasureOptions 
   const { sha256: given, onProgress } = typedOptions("options", options, MEASURE_OPTIONS);
   const hash = (given ?? (await incrementalHash("SHA-256")))();
   const cursor = new StreamCursor(stream, onProgress);
-  await cursor.pass(Infinity, (piece) => hash.update(piece));
+  await cursor.pass(Infinity, (piece) => void hash.update(piece));
   return new Uint8Array(hash.digest());
 }

@@ -14,6 +14,7 @@ import {
   SECTION_HEADER_LENGTH,
   type SectionHeader,
   hasGoodCount,
+  hasMeasuredFlags,
   isImageStart,
   readHeader,
   readSectionHeader,
@@ -41,12 +42,17 @@ interface ImageReading {
   readonly metadata: JsonObject | null;
   /** The signature. Null if it is absent or unreadable. */
   readonly signature: Uint8Array | null;
+  /** Sentences on what is unusual, and no fault. */
+  readonly notes: readonly string[];
   readonly faults: FaultList;
 }
 
 interface ReadImageOptions {
-  /** Called for each section with an empty chunk, then with its data in chunks that are valid only during the call. */
-  readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
+  /**
+   * Called for each section with an empty chunk, then with its data in chunks that are valid only during the call.
+   * Reading goes on when a returned promise is fulfilled.
+   */
+  readonly onData?: (section: ImageSection, piece: Uint8Array) => void | Promise<void>;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
@@ -64,6 +70,9 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
  */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
+const SIGNED_AGAIN = "signed again: the header's table has the size of the signature before";
+const UNKNOWN_PCR0 = "the builder counts them into PCR0 by a rule that is not published, so PCR0 is not computed";
+
 /** Reads an image to its end, or to the first byte outside all sections. Never throws for the content. */
 export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
   return new ImageReader(stream, options).read();
@@ -77,6 +86,7 @@ class ImageReader {
   readonly #sections: ImageSection[] = [];
   readonly #types: (ImageSectionType | undefined)[] = [];
   readonly #kept = new Map<ImageSectionType, Uint8Array | null>();
+  readonly #notes: string[] = [];
 
   constructor(stream: ByteStream, options: ReadImageOptions) {
     this.#cursor = new StreamCursor(stream, options.onProgress);
@@ -94,6 +104,7 @@ class ImageReader {
         commandLine: this.#commandLine(),
         metadata: this.#metadata(),
         signature: this.#kept.get("signature") ?? null,
+        notes: this.#notes,
         faults: this.#faults,
       };
     } finally {
@@ -116,7 +127,9 @@ class ImageReader {
       return null;
     }
     this.#crc.update(bytes.subarray(0, CRC_OFFSET));
-    return readHeader(bytes, this.#faults);
+    const header = readHeader(bytes, this.#faults);
+    if (hasMeasuredFlags(header)) this.#notes.push(`flags 0x${header.flags.toString(16)} (PCIe): ${UNKNOWN_PCR0}`);
+    return header;
   }
 
   async #body(header: ImageHeader): Promise<void> {
@@ -174,14 +187,9 @@ class ImageReader {
     return false;
   }
 
-  #sizeOf(
-    { table }: ImageHeader,
-    index: number,
-    found: Pick<SectionHeader, "size"> & { readonly offset: number },
-  ): number | null {
+  #sizeOf({ table }: ImageHeader, index: number, found: SectionHeader & { readonly offset: number }): number | null {
     const row = table[index]!;
-    if (row.size !== found.size)
-      this.#fault(`sections[${index}].size`, `${found.size}, but the header's table has ${row.size}`);
+    if (row.size !== found.size) this.#differs(index, found, row.size);
     // If the section's header and the table differ in the size, the size that leads to the next section is used.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
@@ -191,6 +199,15 @@ class ImageReader {
     return null;
   }
 
+  /**
+   * Reports the two sizes of a section. The vendor's tool leaves the old one in the table when it replaces a signature,
+   * which is not measured; where the section ends is checked as for any other.
+   */
+  #differs(index: number, { type, size }: Pick<SectionHeader, "type" | "size">, inTable: bigint): void {
+    if (sectionType(type) === "signature") this.#notes.push(`${SIGNED_AGAIN} (${inTable} bytes, and it has ${size})`);
+    else this.#fault(`sections[${index}].size`, `${size}, but the header's table has ${inTable}`);
+  }
+
   async #data(section: ImageSection, index: number): Promise<boolean> {
     this.#sections.push(section);
     const { type, size } = section;
@@ -198,22 +215,27 @@ class ImageReader {
     if (most !== undefined && size > most)
       this.#fault(`sections[${index}].size`, `${size} bytes, but a ${type} section has at most ${most}`);
     const pieces: Uint8Array[] = [];
-    this.#options.onData?.(section, new Uint8Array());
+    await this.#options.onData?.(section, new Uint8Array());
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
-      this.#options.onData?.(section, piece);
       // The data is copied. `slice` would not copy it if the chunk is a Buffer.
       if (isKept) pieces.push(new Uint8Array(piece));
+      return this.#options.onData?.(section, piece);
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
     return isWhole;
   }
 
   /** Passes data to `use`. Returns false if the file ends first. */
-  async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
+  async #pass(
+    size: number,
+    index: number,
+    what: string,
+    use: (piece: Uint8Array) => void | Promise<void>,
+  ): Promise<boolean> {
     const passed = await this.#cursor.pass(size, (piece) => {
       this.#crc.update(piece);
-      use(piece);
+      return use(piece);
     });
     if (passed === size) return true;
     const end = `the file ends at byte ${this.#cursor.position}`;

@@ -20,14 +20,14 @@ export class StreamCursor {
     return this.#came - (this.#piece.length - this.#at);
   }
 
-  /** Passes up to `length` bytes to `use`, in chunks that are valid only during the call. Returns their number. */
-  async pass(length: number, use: (piece: Uint8Array) => void): Promise<number> {
+  /** Passes up to `length` bytes to `use`, in chunks that are valid until it is done. Returns their number. */
+  async pass(length: number, use: (piece: Uint8Array) => void | Promise<void>): Promise<number> {
     let passed = 0;
     while (passed < length && !(await this.atEnd())) {
       const piece = this.#piece.subarray(this.#at, this.#at + (length - passed));
       this.#at += piece.length;
       passed += piece.length;
-      use(piece);
+      await use(piece);
     }
     return passed;
   }

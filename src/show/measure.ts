@@ -46,7 +46,8 @@ export function measuredJson({ image, binary, given, pcrs, comparison, now }: Me
 }
 
 function imageJson(file: string, measured: ImageMeasurement, now: Date): object {
-  const { size, version, architecture, sections, commandLine, metadata, signature } = measured;
+  const { size, version, architecture, sections: parts, notes, commandLine, metadata, signature } = measured;
+  const sections = parts.map(({ sha384, ...part }) => ({ ...part, sha384: toHex(sha384) }));
   const signed = signature && {
     algorithm: signature.algorithm,
     subject: nameText(signature.certificate.subject),
@@ -55,7 +56,8 @@ function imageJson(file: string, measured: ImageMeasurement, now: Date): object 
     notAfter: signature.certificate.notAfter.toISOString(),
     isValidNow: isValidAt(signature, now),
   };
-  return { file, size, version, architecture, sections, commandLine, metadata, signature: signed };
+  const noted = notes.length === 0 ? {} : { notes };
+  return { file, size, version, architecture, sections, ...noted, commandLine, metadata, signature: signed };
 }
 
 type Signature = NonNullable<ImageMeasurement["signature"]>;
@@ -101,6 +103,7 @@ function imageSection(file: string, measured: ImageMeasurement, now: Date): Sect
       { label: "format", text: `EIF version ${version}, ${architecture}, ${size} bytes` },
       { label: "sections", text: sections.map(({ type, size: bytes }) => `${type} (${bytes} bytes)`).join(", ") },
       { label: "command line", text: command },
+      ...measured.notes.map((text) => ({ label: "note", text })),
       { label: "metadata", text: about },
       { label: "signature", text: signature === null ? "none: PCR8 stays zero" : signatureText(signature, now) },
     ]),

@@ -51,7 +51,8 @@ describe("measureImage", () => {
     const { pcrs, sections, metadata, ...others } = await measure(image);
     expect(hexOf(pcrs)).toEqual(pcrsOf(SECTIONS));
     expect(sections.map(({ type }) => type)).toEqual(["kernel", "cmdline", "metadata", "ramdisk", "ramdisk"]);
-    expect(sections[0]).toEqual({ type: "kernel", offset: 548, size: KERNEL.data.length });
+    const sha384 = new Uint8Array(createHash("sha384").update(KERNEL.data).digest());
+    expect(sections[0]).toEqual({ type: "kernel", offset: 548, size: KERNEL.data.length, sha384 });
     expect(sections[1]!.offset).toBe(548 + 12 + KERNEL.data.length);
     expect(metadata).toMatchObject({ ImageName: "app" });
     expect(others).toEqual({
@@ -60,6 +61,7 @@ describe("measureImage", () => {
       size: image.length,
       commandLine: "reboot=k panic=30 pci=off console=ttyS0",
       signature: null,
+      notes: [],
     });
   });
 
@@ -156,7 +158,8 @@ describe("measureImage", () => {
       onProgress: (bytes) => seen.push(bytes),
     });
     expect(hexOf(pcrs)).toEqual(pcrsOf(SECTIONS));
-    expect(made).toBe(3);
+    // One for each of PCR0 to PCR2, and one for each section.
+    expect(made).toBe(3 + SECTIONS.length);
     expect(seen.at(-1)).toBe(image.length);
     expect(seen.slice(0, 2)).toEqual([500, 1000]);
   });
