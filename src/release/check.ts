@@ -2,6 +2,7 @@
 import { plain, typedOptions } from "../decode/options.js";
 import { demand, flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { lastOf, toHex } from "../bytes.js";
+import type { Namespace } from "../decode/manifest/index.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -132,14 +133,14 @@ export async function checkReleases(
   const own = typedOptions("options", options as object, OPTIONS as never) as CheckReleasesOptions;
   const demand = demandOf(own);
   const chosen = ofApplications(requireReleases(releases), own.applications);
-  const namespaces = namespacesOf(chosen, own.namespaces);
-  return (await checkWhole(chosen, demand, own.skipUnapproved === true, namespaces)).check;
+  const found = chosen.map(({ manifest }) => manifest?.namespace.name);
+  if (own.namespaces !== undefined) requireFound("namespace", own.namespaces, (name) => found.includes(name));
+  return (await checkWhole(chosen, demand, own.skipUnapproved === true, own.namespaces)).check;
 }
 
-/** The result, and the releases of its histories. */
+/** The result, and the releases of all histories, each once. */
 interface WholeCheck {
   readonly check: ReleaseCheck;
-  /** The releases of all histories, each once. */
   readonly ordered: readonly Readable[];
 }
 
@@ -149,42 +150,31 @@ export async function checkWhole(
   skipUnapproved: boolean,
   namespaces?: readonly string[],
 ): Promise<WholeCheck> {
-  const shared = { cache: new SignatureCache(), sets: new Map<string, readonly string[]>(), namespaces };
+  const cache = new SignatureCache();
   const { once, notes } = withoutRepeated(releases);
   const checked: CheckedAlone[] = [];
-  for (const release of once) checked.push(await checkAlone(release, shared));
+  for (const release of once) checked.push(await checkAlone(release, cache, namespaces));
   const approved = checked.filter(isReadable).filter(({ release }) => !isUnapproved(release));
-  const groups = byApplication(approved, namespaces !== undefined);
-  const results = groups.map(([name, group]) => ({ name, group, history: historyOf(group, demand) }));
-  const standings = new Map(results.flatMap(({ group, history }) => standingsOf(group, history)));
-  const places = new Map(results.flatMap(({ history }, index) => placesIn(history, index)));
-  const described = checked.map((one) => {
-    const found = { status: statusOf(one, standings, skipUnapproved), place: places.get(one) ?? null };
-    return describeRelease(one, found, notes);
+  const histories = byApplication(approved, namespaces !== undefined).map(([name, group]) => {
+    return { name, group, ...historyOf(group, demand) };
   });
-  const histories = results.map(({ name, history }) => describeHistory(name, history));
-  const counts = countsOf(described);
+  const standings = new Map(histories.flatMap(standingsOf));
+  const described = checked.map((one) => {
+    const { standing = null, place = null } = standings.get(one) ?? {};
+    return describeRelease(one, statusOf(one, standing, skipUnapproved), place, notes.get(one.release));
+  });
+  const counts = { good: 0, bad: 0, "not checked": 0, older: 0, skipped: 0 };
+  for (const { status } of described) counts[status]++;
   const check: ReleaseCheck = Object.freeze({
     format: "bootproof-release-check/1",
     good: counts.good > 0 && counts.bad === 0 && counts["not checked"] === 0,
     demand: demand.kind,
     counts,
     releases: Object.freeze(described),
-    histories: Object.freeze(histories),
+    histories: Object.freeze(histories.map(describeHistory)),
     unknowable: Object.freeze(unknowable(histories, demand)),
   });
-  return { check, ordered: results.flatMap(({ history }) => history.ordered) };
-}
-
-/** Returns the demanded namespaces. Throws {@link MalformedError} for one that no release has. */
-function namespacesOf(
-  releases: readonly Release[],
-  namespaces: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (namespaces === undefined) return undefined;
-  const found = releases.map(({ manifest }) => manifest?.namespace.name);
-  requireFound("namespace", namespaces, (name) => found.includes(name));
-  return namespaces;
+  return { check, ordered: histories.flatMap(({ ordered }) => ordered) };
 }
 
 /** Returns the releases of these applications. Throws {@link MalformedError} for an application without a release. */
@@ -270,41 +260,55 @@ function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   const lastFirst = [...group].sort((one, other) => one.faults.length - other.faults.length).reverse();
   const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
   const once = group.filter((one) => chosen.get(toHex(one.release.manifestHash)) === one);
-  return checkHistory(once, anchorsOf(group, demand));
-}
-
-/** Returns the status of each release by its manifest, because only one folder of a manifest is in the history. */
-function standingsOf(
-  group: readonly Readable[],
-  { ordered, standings }: CheckedHistory,
-): [CheckedAlone, CheckedStatus][] {
-  const ofHash = new Map(ordered.map(({ release }, index) => [toHex(release.manifestHash), standings[index]!]));
-  return group.map((one) => [one, ofHash.get(toHex(one.release.manifestHash))!]);
-}
-
-/** Returns the sets that judge a group. A release in a wrong folder fails, and does not decide the namespace. */
-function anchorsOf(group: readonly Readable[], demand: Demand): ReturnType<Demand["anchorsOf"]> {
+  // A release in a wrong folder fails, and does not decide the namespace.
   const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code.startsWith("namespace")));
-  return inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name);
+  return checkHistory(once, inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name));
 }
 
-function placesIn({ ordered }: CheckedHistory, history: number): [CheckedAlone, ReleasePlace][] {
-  return ordered.map((one, index) => [one, { history, index }]);
+/** The history of the releases of one application, of which several folders may have the same manifest. */
+interface ApplicationHistory extends CheckedHistory {
+  readonly name: string;
+  readonly group: readonly Readable[];
+}
+
+interface Standing {
+  readonly standing: CheckedStatus;
+  /** Null for a folder whose manifest is in the history by another folder. */
+  readonly place: ReleasePlace | null;
+}
+
+function standingsOf({ group, ordered, standings }: ApplicationHistory, history: number): [CheckedAlone, Standing][] {
+  const indices = new Map(ordered.map(({ release }, index) => [toHex(release.manifestHash), index]));
+  return group.map((one) => {
+    const index = indices.get(toHex(one.release.manifestHash))!;
+    return [
+      one,
+      { standing: standings[index]!, place: ordered[index] === one ? Object.freeze({ history, index }) : null },
+    ];
+  });
+}
+
+function statusOf(one: CheckedAlone, standing: CheckedStatus | null, skipUnapproved: boolean): ReleaseStatus {
+  if (isUnapproved(one.release)) {
+    const isOnlyFault = one.faults.every(({ code }) => UNAPPROVED.includes(code));
+    return skipUnapproved && isOnlyFault ? "skipped" : "not checked";
+  }
+  return one.faults.length > 0 ? "bad" : standing!;
 }
 
 function describeRelease(
   { release, faults, approvers }: CheckedAlone,
-  { status, place }: Pick<CheckedRelease, "status" | "place">,
-  repeated: ReadonlyMap<Release, ReleaseNote>,
+  status: ReleaseStatus,
+  place: ReleasePlace | null,
+  repeated: ReleaseNote | undefined,
 ): CheckedRelease {
   const { name, version, application, manifest, manifestHash, notes } = release;
-  const also = repeated.get(release);
   return Object.freeze({
     name,
     version,
     application,
     status,
-    place: place && Object.freeze(place),
+    place,
     manifestHash: manifestHash && toHex(manifestHash),
     manifestVersion: manifest && manifest.version,
     namespace: manifest && manifest.namespace.name,
@@ -313,51 +317,34 @@ function describeRelease(
     members: manifest && manifest.manifestSet.members.length,
     approvedBy: Object.freeze(approvers.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }))),
     faults: Object.freeze([...faults]),
-    notes: Object.freeze([...notes, ...(also === undefined ? [] : [also])]),
+    notes: Object.freeze(repeated === undefined ? [...notes] : [...notes, repeated]),
   });
 }
 
-function statusOf(
-  one: CheckedAlone,
-  standings: ReadonlyMap<CheckedAlone, CheckedStatus>,
-  skipUnapproved: boolean,
-): ReleaseStatus {
-  if (isUnapproved(one.release)) {
-    const isOnlyFault = one.faults.every(({ code }) => UNAPPROVED.includes(code));
-    return skipUnapproved && isOnlyFault ? "skipped" : "not checked";
-  }
-  return one.faults.length > 0 ? "bad" : standings.get(one)!;
-}
-
-function countsOf(releases: readonly CheckedRelease[]): Record<ReleaseStatus, number> {
-  const counts = { good: 0, bad: 0, "not checked": 0, older: 0, skipped: 0 };
-  for (const { status } of releases) counts[status]++;
-  return counts;
-}
-
-function describeHistory(application: string, { ordered, notAnchored, steps, faults }: CheckedHistory): ReleaseHistory {
-  const newest = lastOf(ordered)!.release.manifest.namespace;
+function describeHistory({ name, ordered, notAnchored, steps, faults }: ApplicationHistory): ReleaseHistory {
+  const newest = newestOf(ordered);
   const nameOf = ({ release }: Readable): string => release.name;
   return Object.freeze({
-    application,
+    application: name,
     namespace: newest.name,
     releases: Object.freeze(ordered.map(nameOf)),
     newestNonce: newest.nonce,
     notAnchored: Object.freeze(notAnchored.map(nameOf)),
     steps: Object.freeze(steps),
     faults: Object.freeze(
-      faults.map(({ code, about, message }) => ({
-        code,
-        release: nameOf(about),
-        index: ordered.indexOf(about),
-        message,
-      })),
+      faults.map(({ code, about, message }) => {
+        return { code, release: nameOf(about), index: ordered.indexOf(about), message };
+      }),
     ),
   });
 }
 
-function unknowable(histories: readonly ReleaseHistory[], demand: Demand): string[] {
-  const newest = histories.map(({ application, newestNonce }) => `${application} ${newestNonce}`).join(", ");
+function newestOf(ordered: readonly Readable[]): Namespace {
+  return lastOf(ordered)!.release.manifest.namespace;
+}
+
+function unknowable(histories: readonly ApplicationHistory[], demand: Demand): string[] {
+  const newest = histories.map(({ name, ordered }) => `${name} ${newestOf(ordered).nonce}`).join(", ");
   return [
     "A release that is missing here, such as one that removed a member of the set, cannot be noticed. " +
       `Newest nonce seen: ${newest === "" ? "none" : newest}.`,

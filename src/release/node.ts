@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, readdir
 import { basename, dirname, join, resolve } from "node:path";
 import { diskReason } from "../disk/reason.js";
 import { isVersion } from "./one.js";
-import { type Release, readRelease } from "./release.js";
+import { RELEASE_FILE, type Release, readRelease } from "./release.js";
 
 /** Thrown for a folder that cannot be read. The message names the file. */
 export class ReleaseFolderError extends Error {
@@ -32,7 +32,6 @@ export interface ReleaseFolder {
 const MAX_FILES = 10_000;
 /** Maximum size of a file. A genuine manifest has 14 KB. */
 const MAX_BYTES = 1024 * 1024;
-const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
 
 /**
  * Reads a folder: one release of an application (`2026.9.0/signer`), a release with its applications (`2026.9.0`), or a
@@ -96,44 +95,25 @@ class FolderWalk {
   }
 
   /**
-   * Finds the releases in a folder. A folder whose name is a version is always a release. For other folders, the
-   * content decides.
+   * Finds the releases in a folder. A folder whose name is a version is always a release, and each folder in it an
+   * application's or another version's, even an empty one. For other folders, the content decides.
    */
-  placesIn(root: string, shown: string): Place[] {
-    const entries = this.#entries(root, shown);
-    if (isVersion(basename(root))) return this.#applications(root, shown, entries);
-    if (isApplication(entries)) return [placeOf(root, shown, entries)];
-    const places: Place[] = [];
-    for (const entry of entries) {
-      const [folder, name] = [join(root, entry.name), join(shown, entry.name)];
-      if (!entry.isDirectory()) this.unread.push(name);
-      else places.push(...this.#below(folder, name));
-    }
-    return places;
-  }
-
-  /** Finds the releases in a subfolder: a version with its applications, an application, or none. */
-  #below(folder: string, shown: string): Place[] {
+  placesIn(folder: string, shown: string, isIn: "none" | "folder" | "version" = "none"): Place[] {
     const entries = this.#entries(folder, shown);
-    if (isVersion(basename(folder))) return this.#applications(folder, shown, entries);
-    if (isApplication(entries)) return [placeOf(folder, shown, entries)];
-    this.unread.push(shown);
-    return [];
-  }
-
-  /**
-   * Finds the releases in the folder of a version. Each of its folders is an application or a version, and an empty
-   * folder is a missing release.
-   */
-  #applications(folder: string, shown: string, entries: readonly Dirent[]): Place[] {
-    const places: Place[] = [];
-    for (const entry of entries) {
-      const [inside, name] = [join(folder, entry.name), join(shown, entry.name)];
-      if (!entry.isDirectory()) this.unread.push(name);
-      else if (isVersion(entry.name)) places.push(...this.#applications(inside, name, this.#entries(inside, name)));
-      else places.push(placeOf(inside, name, this.#entries(inside, name)));
+    const isRelease = isVersion(basename(folder));
+    if (!isRelease && (isIn === "version" || isApplication(entries))) return [placeOf(folder, shown, entries)];
+    if (!isRelease && isIn === "folder") {
+      this.unread.push(shown);
+      return [];
     }
-    if (places.length === 0) throw new ReleaseFolderError(shown, "the version has no folder of an application");
+    const places = entries.flatMap((entry) => {
+      const [inside, name] = [join(folder, entry.name), join(shown, entry.name)];
+      if (entry.isDirectory()) return this.placesIn(inside, name, isRelease ? "version" : "folder");
+      this.unread.push(name);
+      return [];
+    });
+    if (places.length === 0 && isRelease)
+      throw new ReleaseFolderError(shown, "the version has no folder of an application");
     return places;
   }
 

@@ -76,6 +76,8 @@ const READ_OPTIONS: MembersOf<ReadReleaseOptions> = { version: nullish(text), ap
 const MANIFEST = "manifest";
 const MANIFEST_JSON = "manifest.json";
 const APPROVAL = /\.approval$/;
+/** The names of the files that are read. */
+export const RELEASE_FILE = /^manifest(?:\.json)?$|\.approval$/;
 /** Maximum number of approvals, which is above the number of members of any set. Each costs a verification. */
 const MAX_FILES = 1000;
 
@@ -102,22 +104,9 @@ export async function readRelease(
 ): Promise<Release> {
   const { version = null, application = null } = typedOptions("options", options, READ_OPTIONS);
   const name = [version, application].filter((part) => part !== null).join("/");
-  const reading = new ReleaseReading(name, copied(files));
-  const manifest = reading.manifest();
-  const approvals = reading.approvals();
-  reading.manifestJson(manifest);
-  reading.otherFiles();
-  const release = RELEASES.on({
-    name,
-    version,
-    application,
-    manifest,
-    manifestHash: manifest && (await manifestHash(manifest)),
-    approvals: Object.freeze(approvals),
-    faults: Object.freeze(reading.faults),
-    notes: Object.freeze(reading.notes),
-  });
-  return Object.freeze(release);
+  const read = readFiles(name, copied(files));
+  const hash = read.manifest && (await manifestHash(read.manifest));
+  return Object.freeze(RELEASES.on({ name, version, application, ...read, manifestHash: hash }));
 }
 
 /** Returns the name of a file for messages, which begins with the name of the release. */
@@ -136,78 +125,53 @@ function copied(files: Iterable<readonly [string, Uint8Array]>): Map<string, Uin
   return copy;
 }
 
-class ReleaseReading {
-  readonly faults: ReleaseFault[] = [];
-  readonly notes: ReleaseNote[] = [];
-  readonly #name: string;
-  readonly #files: ReadonlyMap<string, Uint8Array>;
+/** What is read of the files of a release. Its hash is not computed yet. */
+type ReadFiles = Pick<Release, "manifest" | "approvals" | "faults" | "notes">;
 
-  constructor(name: string, files: ReadonlyMap<string, Uint8Array>) {
-    this.#name = name;
-    this.#files = files;
-  }
-
-  manifest(): Manifest | null {
-    const bytes = this.#files.get(MANIFEST);
-    if (bytes === undefined) {
-      this.#fault("manifest-missing", MANIFEST, "missing, so the approvals cannot be checked");
-      return null;
-    }
-    const { value, faults } = attempt(() => decodeManifest(bytes));
-    if (value === undefined) this.#fault("manifest", MANIFEST, faultText(faults));
-    return value ?? null;
-  }
-
-  approvals(): ReleaseApproval[] {
-    const names = [...this.#files.keys()].filter((file) => APPROVAL.test(file)).sort();
-    if (names.length === 0) this.#fault("approvals-missing", "*.approval", "missing: nothing shows who approved it");
-    if (names.length > MAX_FILES)
-      this.#fault("too-many-files", "*.approval", `${names.length} approvals, of which ${MAX_FILES} are read`);
-    return names.slice(0, MAX_FILES).flatMap((file) => {
-      const { value, faults } = attempt(() => decodeApproval(this.#files.get(file)!));
-      if (value === undefined) this.#fault("approval", file, faultText(faults));
-      return value === undefined ? [] : [Object.freeze({ file, ...value })];
-    });
-  }
-
-  /** Reads `manifest.json`. It is only compared with `manifest`. */
-  manifestJson(manifest: Manifest | null): void {
-    const bytes = this.#files.get(MANIFEST_JSON);
-    if (bytes === undefined) return;
-    const { value, faults } = attempt(() => decodeManifest(bytes));
-    if (value !== undefined) {
-      if (manifest !== null && !isSameManifest(value, manifest))
-        this.#fault("manifest-json-differs", MANIFEST_JSON, "differs from the file manifest, which was approved");
-    } else if (isIncomplete(bytes)) {
-      const message = "incomplete: without qosCommit or patchSet it is not what was approved";
-      this.notes.push({ code: "manifest-json-incomplete", file: fileIn(this.#name, MANIFEST_JSON), message });
-    } else this.#fault("manifest-json", MANIFEST_JSON, faultText(faults));
-  }
-
-  otherFiles(): void {
-    const others = [...this.#files.keys()].filter(
-      (file) => file !== MANIFEST && file !== MANIFEST_JSON && !APPROVAL.test(file),
+function readFiles(release: string, files: ReadonlyMap<string, Uint8Array>): ReadFiles {
+  const [faults, notes]: [ReleaseFault[], ReleaseNote[]] = [[], []];
+  const fault = (code: ReleaseFaultCode, file: string, message: string): void =>
+    void faults.push({ code, file: fileIn(release, file), message });
+  const note = (code: ReleaseNoteCode, file: string, message: string): void =>
+    void notes.push({ code, file: fileIn(release, file), message });
+  const read = <T>(code: ReleaseFaultCode, file: string, decode: (bytes: Uint8Array) => T): T | null => {
+    const { value = null, faults: own } = attempt(() => decode(files.get(file)!));
+    if (own.length > 0) fault(code, file, faultText(own));
+    return value;
+  };
+  const names = [...files.keys()].filter((file) => APPROVAL.test(file)).sort();
+  const others = [...files.keys()].filter((file) => !RELEASE_FILE.test(file));
+  if (!files.has(MANIFEST)) fault("manifest-missing", MANIFEST, "missing, so the approvals cannot be checked");
+  const manifest = files.has(MANIFEST) ? read("manifest", MANIFEST, decodeManifest) : null;
+  if (names.length === 0) fault("approvals-missing", "*.approval", "missing: nothing shows who approved it");
+  if (names.length > MAX_FILES)
+    fault("too-many-files", "*.approval", `${names.length} approvals, of which ${MAX_FILES} are read`);
+  const approvals = names.slice(0, MAX_FILES).flatMap((file) => {
+    const approval = read("approval", file, decodeApproval);
+    return approval === null ? [] : [Object.freeze({ file, ...approval })];
+  });
+  const json = files.get(MANIFEST_JSON);
+  if (json !== undefined && isIncomplete(json))
+    note(
+      "manifest-json-incomplete",
+      MANIFEST_JSON,
+      "incomplete: without qosCommit or patchSet it is not what was approved",
     );
-    for (const file of others.slice(0, MAX_FILES))
-      this.notes.push({
-        code: "unknown-file",
-        file: fileIn(this.#name, file),
-        message: "not a file of a release, so it was not read",
-      });
+  else if (json !== undefined) {
+    // It is only compared with `manifest`, never used in its place.
+    const shown = read("manifest-json", MANIFEST_JSON, decodeManifest);
+    // Both are compared by the bytes that are hashed. Decoding refuses bytes of two versions.
+    if (shown && manifest && !equalBytes(manifestHashInput(shown), manifestHashInput(manifest)))
+      fault("manifest-json-differs", MANIFEST_JSON, "differs from the file manifest, which was approved");
   }
-
-  #fault(code: ReleaseFaultCode, file: string, message: string): void {
-    this.faults.push({ code, file: fileIn(this.#name, file), message });
-  }
+  for (const file of others.slice(0, MAX_FILES))
+    note("unknown-file", file, "not a file of a release, so it was not read");
+  return { manifest, approvals: Object.freeze(approvals), faults: Object.freeze(faults), notes: Object.freeze(notes) };
 }
 
-/** Whether two manifests are the same, by the bytes that are hashed. Decoding refuses bytes of two versions. */
-function isSameManifest(one: Manifest, other: Manifest): boolean {
-  return equalBytes(manifestHashInput(one), manifestHashInput(other));
-}
-
-/** Whether the JSON is incomplete, as in releases of 2025, which lack `qosCommit` or `patchSet`. */
+/** Whether the JSON is no manifest, because it lacks `qosCommit` or `patchSet`, as in releases of 2025. */
 function isIncomplete(bytes: Uint8Array): boolean {
+  if (attempt(() => decodeManifest(bytes)).value !== undefined) return false;
   const json = attempt((): JsonValue => parseJson(bytes, { numbers: "literal" })).value;
   if (!isJsonObject(json) || !isJsonObject(json["namespace"]) || !isJsonObject(json["enclave"])) return false;
   return !Object.hasOwn(json, "patchSet") || !Object.hasOwn(json["enclave"], "qosCommit");
