@@ -162,14 +162,12 @@ export { checkReleases } from "./release/check.js";
 export type {
   CheckReleasesOptions,
   CheckedRelease,
-  HistoryFault,
   ReleaseCheck,
-  ReleaseHistory,
   ReleasePlace,
   ReleaseStatus,
 } from "./release/check.js";
 export type { ReleaseDemand } from "./release/demand.js";
-export type { HistoryFaultCode, ReleaseStep } from "./release/history.js";
+export type { HistoryFault, HistoryFaultCode, ReleaseHistory, ReleaseStep } from "./release/history.js";
 export { releasePolicy } from "./release/policy.js";
 export type { ReleasePolicyOptions } from "./release/policy.js";
 export { renderReleaseCheck } from "./release/text.js";

@@ -1,22 +1,20 @@
 /** Checks of published releases: each release alone, and the history of each application (release/README.md). */
 import { plain, typedOptions } from "../decode/options.js";
 import { demand, flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
-import { lastOf, toHex } from "../bytes.js";
-import type { Namespace } from "../decode/manifest/index.js";
+import { toHex } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Demand, type ReleaseDemand, demandOf } from "./demand.js";
 import {
   type CheckedHistory,
-  type HistoryFaultCode,
-  type Readable,
-  type ReleaseStep,
   type CheckedStatus,
+  type Readable,
+  type ReleaseHistory,
   checkHistory,
 } from "./history.js";
 import { type CheckedAlone, checkAlone } from "./one.js";
-import { type Release, type ReleaseFault, type ReleaseNote, requireReleases } from "./release.js";
+import { type Release, type ReleaseFault, type ReleaseNote, type ReleaseNoteCode, requireReleases } from "./release.js";
 
 export type CheckReleasesOptions = ReleaseDemand & {
   /** Names of the applications to check. Default: all. */
@@ -68,29 +66,6 @@ export interface CheckedRelease {
   readonly approvedBy: readonly { readonly alias: string; readonly pubKey: string }[];
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
-}
-
-export interface HistoryFault {
-  readonly code: HistoryFaultCode;
-  /** The name of the release. */
-  readonly release: string;
-  /** Index of the release in `releases` of the history. */
-  readonly index: number;
-  readonly message: string;
-}
-
-export interface ReleaseHistory {
-  /** Name of the application's folders or, for folders without a name, the namespace. */
-  readonly application: string;
-  readonly namespace: string;
-  /** Names of the application's releases, ordered by nonce. A repeated release is listed once. */
-  readonly releases: readonly string[];
-  readonly newestNonce: number;
-  /** Releases that neither a demanded set nor an earlier good release judged: older ones, and those after a gap. */
-  readonly notAnchored: readonly string[];
-  /** The steps from each release to the next. */
-  readonly steps: readonly ReleaseStep[];
-  readonly faults: readonly HistoryFault[];
 }
 
 /** The result of {@link checkReleases}, frozen. */
@@ -155,9 +130,10 @@ export async function checkWhole(
   const checked: CheckedAlone[] = [];
   for (const release of once) checked.push(await checkAlone(release, cache, namespaces));
   const approved = checked.filter(isReadable).filter(({ release }) => !isUnapproved(release));
-  const histories = byApplication(approved, namespaces !== undefined).map(([name, group]) => {
-    return { name, group, ...historyOf(group, demand) };
-  });
+  const histories = byApplication(approved, namespaces !== undefined).map(([name, group]) => ({
+    group,
+    ...historyOf(name, group, demand),
+  }));
   const standings = new Map(histories.flatMap(standingsOf));
   const described = checked.map((one) => {
     const { standing = null, place = null } = standings.get(one) ?? {};
@@ -171,7 +147,7 @@ export async function checkWhole(
     demand: demand.kind,
     counts,
     releases: Object.freeze(described),
-    histories: Object.freeze(histories.map(describeHistory)),
+    histories: Object.freeze(histories.map(({ history }) => history)),
     unknowable: Object.freeze(unknowable(histories, demand)),
   });
   return { check, ordered: histories.flatMap(({ ordered }) => ordered) };
@@ -202,32 +178,39 @@ function withoutRepeated(releases: readonly Release[]): {
   readonly once: readonly Release[];
   readonly notes: ReadonlyMap<Release, ReleaseNote>;
 } {
-  const seen = new Map<string, Release>();
-  const manifests = new Map<string, Release>();
   const notes = new Map<Release, ReleaseNote>();
-  const once = releases.filter((release) => {
-    const key = textOf(release);
-    const first = seen.get(key);
-    if (first === undefined) seen.set(key, release);
-    else notes.set(first, { code: "given-twice", file: release.name, message: "given twice, counted once" });
-    return first === undefined;
+  const note = (code: ReleaseNoteCode, { name: file }: Release, message: string) => ({ code, file, message });
+  const once = firstOfEach(releases, textOf, (first) => {
+    notes.set(first, note("given-twice", first, "given twice, counted once"));
   });
-  for (const release of once.filter(({ manifestHash }) => manifestHash !== null)) {
-    const hash = toHex(release.manifestHash!);
-    const first = manifests.get(hash);
-    if (first === undefined) manifests.set(hash, release);
-    else notes.set(release, { code: "same-manifest", file: release.name, message: `the manifest of ${first.name}` });
-  }
+  const withManifest = once.filter(({ manifestHash }) => manifestHash !== null);
+  firstOfEach(withManifest, hashText, (first, repeated) => {
+    notes.set(repeated, note("same-manifest", repeated, `the manifest of ${first.name}`));
+  });
   return { once, notes };
 }
 
+function firstOfEach(
+  releases: readonly Release[],
+  keyOf: (one: Release) => string | null,
+  onRepeated: (first: Release, repeated: Release) => void,
+): readonly Release[] {
+  const firsts = new Map<string | null, Release>();
+  for (const one of releases) {
+    const first = firsts.get(keyOf(one));
+    if (first === undefined) firsts.set(keyOf(one), one);
+    else onRepeated(first, one);
+  }
+  return [...firsts.values()];
+}
+
+function hashText({ manifestHash }: Pick<Release, "manifestHash">): string | null {
+  return manifestHash && toHex(manifestHash);
+}
+
 /** Returns everything by which releases are compared, as one text. */
-function textOf({ version, application, manifestHash, approvals, faults, notes }: Release): string {
-  const signed = approvals.map(({ file, signature, member }) => [
-    ...[file, member.alias],
-    ...[signature, member.pubKey].map(toHex),
-  ]);
-  return JSON.stringify([version, application, manifestHash && toHex(manifestHash), signed, faults, notes]);
+function textOf(release: Release): string {
+  return JSON.stringify(release, (_, value: unknown) => (value instanceof Uint8Array ? toHex(value) : value));
 }
 
 function isReadable(checked: CheckedAlone): checked is Readable {
@@ -256,18 +239,17 @@ function byApplication(checked: readonly Readable[], isByNamespace: boolean): [n
  * Returns the history of a group. If several folders have the same manifest, only one of them is in the history: a good
  * one, if there is one.
  */
-function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
+function historyOf(name: string, group: readonly Readable[], demand: Demand): CheckedHistory {
   const lastFirst = [...group].sort((one, other) => one.faults.length - other.faults.length).reverse();
-  const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
-  const once = group.filter((one) => chosen.get(toHex(one.release.manifestHash)) === one);
+  const chosen = new Map(lastFirst.map((one) => [hashText(one.release), one]));
+  const once = group.filter((one) => chosen.get(hashText(one.release)) === one);
   // A release in a wrong folder fails, and does not decide the namespace.
   const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code.startsWith("namespace")));
-  return checkHistory(once, inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name));
+  return checkHistory(name, once, inPlace ? demand.anchorsOf(inPlace.release.manifest.namespace.name) : []);
 }
 
-/** The history of the releases of one application, of which several folders may have the same manifest. */
-interface ApplicationHistory extends CheckedHistory {
-  readonly name: string;
+/** The history of an application, and all of its releases: several folders may have the same manifest. */
+interface OfApplication extends CheckedHistory {
   readonly group: readonly Readable[];
 }
 
@@ -277,10 +259,10 @@ interface Standing {
   readonly place: ReleasePlace | null;
 }
 
-function standingsOf({ group, ordered, standings }: ApplicationHistory, history: number): [CheckedAlone, Standing][] {
-  const indices = new Map(ordered.map(({ release }, index) => [toHex(release.manifestHash), index]));
+function standingsOf({ group, ordered, standings }: OfApplication, history: number): [CheckedAlone, Standing][] {
+  const indices = new Map(ordered.map(({ release }, index) => [hashText(release), index]));
   return group.map((one) => {
-    const index = indices.get(toHex(one.release.manifestHash))!;
+    const index = indices.get(hashText(one.release))!;
     return [
       one,
       { standing: standings[index]!, place: ordered[index] === one ? Object.freeze({ history, index }) : null },
@@ -321,30 +303,8 @@ function describeRelease(
   });
 }
 
-function describeHistory({ name, ordered, notAnchored, steps, faults }: ApplicationHistory): ReleaseHistory {
-  const newest = newestOf(ordered);
-  const nameOf = ({ release }: Readable): string => release.name;
-  return Object.freeze({
-    application: name,
-    namespace: newest.name,
-    releases: Object.freeze(ordered.map(nameOf)),
-    newestNonce: newest.nonce,
-    notAnchored: Object.freeze(notAnchored.map(nameOf)),
-    steps: Object.freeze(steps),
-    faults: Object.freeze(
-      faults.map(({ code, about, message }) => {
-        return { code, release: nameOf(about), index: ordered.indexOf(about), message };
-      }),
-    ),
-  });
-}
-
-function newestOf(ordered: readonly Readable[]): Namespace {
-  return lastOf(ordered)!.release.manifest.namespace;
-}
-
-function unknowable(histories: readonly ApplicationHistory[], demand: Demand): string[] {
-  const newest = histories.map(({ name, ordered }) => `${name} ${newestOf(ordered).nonce}`).join(", ");
+function unknowable(histories: readonly OfApplication[], demand: Demand): string[] {
+  const newest = histories.map(({ history }) => `${history.application} ${history.newestNonce}`).join(", ");
   return [
     "A release that is missing here, such as one that removed a member of the set, cannot be noticed. " +
       `Newest nonce seen: ${newest === "" ? "none" : newest}.`,

@@ -1,5 +1,5 @@
 /** Releases of one application in the order of their nonces (release/README.md, "What is checked", 4 and 5). */
-import { toHex } from "../bytes.js";
+import { lastOf, toHex } from "../bytes.js";
 import type { SetPin } from "../appraise/facts.js";
 import type { QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
@@ -12,11 +12,27 @@ import type { Release } from "./release.js";
 /** Stable codes of the faults of a history. */
 export type HistoryFaultCode = "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded";
 
-/** A fault, and the release that has it. */
-interface FoundFault {
+export interface HistoryFault {
   readonly code: HistoryFaultCode;
-  readonly about: Readable;
+  /** The name of the release. */
+  readonly release: string;
+  /** Index of the release in `releases` of the history. */
+  readonly index: number;
   readonly message: string;
+}
+
+export interface ReleaseHistory {
+  /** Name of the application's folders or, for folders without a name, the namespace. */
+  readonly application: string;
+  readonly namespace: string;
+  /** Names of the application's releases, ordered by nonce. A repeated release is listed once. */
+  readonly releases: readonly string[];
+  readonly newestNonce: number;
+  /** Releases that neither a demanded set nor an earlier good release judged: older ones, and those after a gap. */
+  readonly notAnchored: readonly string[];
+  /** The steps from each release to the next. */
+  readonly steps: readonly ReleaseStep[];
+  readonly faults: readonly HistoryFault[];
 }
 
 /** The changes from one release to the next. */
@@ -42,23 +58,23 @@ export type Readable = CheckedAlone & {
 export type CheckedStatus = "good" | "bad" | "older";
 
 export interface CheckedHistory {
-  readonly faults: readonly FoundFault[];
+  readonly history: ReleaseHistory;
   /** The releases ordered by nonce, each manifest hash once. */
   readonly ordered: readonly Readable[];
   /** The status of each release of `ordered`. */
   readonly standings: readonly CheckedStatus[];
-  /** The steps from each release of `ordered` to the next. */
-  readonly steps: readonly ReleaseStep[];
-  /** The releases that neither a demanded set nor an earlier good release judged. */
-  readonly notAnchored: readonly Readable[];
 }
 
-/** Checks a history. `anchors` is empty if the caller demands no set. */
-export function checkHistory(releases: readonly Readable[], anchors: readonly Anchor[]): CheckedHistory {
+/** Checks a history of at least one release. `anchors` is empty if the caller demands no set. */
+export function checkHistory(
+  application: string,
+  releases: readonly Readable[],
+  anchors: readonly Anchor[],
+): CheckedHistory {
   const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
-  const faults = [
+  const found = [
     // If a release has a fault of its own, the next release may differ from it without a fault.
     ...pairs
       .filter(([before]) => before.faults.length === 0)
@@ -68,24 +84,26 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
       ]),
     ...anchors.flatMap((anchor) => anchorFaults(ordered, anchor)),
   ];
-  const isFaulty = (one: Readable): boolean => one.faults.length > 0 || faults.some(({ about }) => about === one);
-  const judged = judgedOf(
-    ordered.filter((one) => !isOlder(one)),
-    anchors,
-    isFaulty,
-  );
+  const isFaulty = (one: Readable): boolean => one.faults.length > 0 || found.some(([about]) => about === one);
+  const judged = judgedOf(ordered, anchors, { isFaulty, isOlder });
   const standingOf = (one: Readable): CheckedStatus => {
     if (isFaulty(one)) return "bad";
     if (isOlder(one)) return "older";
     return judged.has(one) ? "good" : "bad";
   };
-  return {
-    faults,
-    ordered,
-    standings: ordered.map(standingOf),
-    steps: pairs.map(([before, after]) => stepBetween(before, after)),
-    notAnchored: ordered.filter((one) => !judged.has(one)),
-  };
+  const newest = lastOf(ordered)!.release.manifest.namespace;
+  const history: ReleaseHistory = Object.freeze({
+    application,
+    namespace: newest.name,
+    releases: Object.freeze(ordered.map(nameOf)),
+    newestNonce: newest.nonce,
+    notAnchored: Object.freeze(ordered.filter((one) => !judged.has(one)).map(nameOf)),
+    steps: Object.freeze(pairs.map(([before, after]) => stepBetween(before, after))),
+    faults: Object.freeze(
+      found.map(([about, code, message]) => ({ code, release: nameOf(about), index: ordered.indexOf(about), message })),
+    ),
+  });
+  return { history, ordered, standings: ordered.map(standingOf) };
 }
 
 /**
@@ -96,11 +114,11 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
 function judgedOf(
   ordered: readonly Readable[],
   anchors: readonly Anchor[],
-  isFaulty: (one: Readable) => boolean,
+  { isFaulty, isOlder }: Readonly<Record<"isFaulty" | "isOlder", (one: Readable) => boolean>>,
 ): ReadonlySet<Readable> {
   const judged = new Set<Readable>();
   let [judges, pending]: [readonly SetPin[], readonly Anchor[]] = [[], anchors];
-  for (const one of ordered) {
+  for (const one of ordered.filter((each) => !isOlder(each))) {
     const demanded = pending.filter((anchor) => appliesTo(anchor, one)).map(({ set }) => set);
     if (![...judges, ...demanded].every((set) => hasReached(one, set))) continue;
     judged.add(one);
@@ -111,29 +129,34 @@ function judgedOf(
   return judged;
 }
 
-function nonceOf({ release }: Readable): number {
+export function nonceOf({ release }: Readable): number {
   return release.manifest.namespace.nonce;
 }
+
+function nameOf({ release }: Readable): string {
+  return release.name;
+}
+
+/** A fault, and the release that has it. */
+type FoundFault = readonly [about: Readable, code: HistoryFaultCode, message: string];
 
 function namespaceFaults({ release: one }: Readable, after: Readable): FoundFault[] {
   const [earlier, { name }] = [one.manifest.namespace.name, after.release.manifest.namespace];
   if (name === earlier) return [];
   const names = `${JSON.stringify(name)}, and ${one.name} of ${JSON.stringify(earlier)}`;
   const message = `is of the namespace ${names}: name the accepted namespaces (--namespace, namespaces)`;
-  return [{ code: "other-namespace", about: after, message }];
+  return [[after, "other-namespace", message]];
 }
 
 function pairFaults(before: Readable, after: Readable): FoundFault[] {
   const [{ name }, nonce, set] = [before.release, nonceOf(after), setOf(before)];
   const faults: FoundFault[] = [];
-  if (nonce === nonceOf(before)) {
-    const message = `has the nonce ${nonce} of ${name}, and another hash`;
-    faults.push({ code: "nonce-twice", about: after, message });
-  }
+  if (nonce === nonceOf(before))
+    faults.push([after, "nonce-twice", `has the nonce ${nonce} of ${name}, and another hash`]);
   if (!hasReached(after, set)) {
     const wanted = `${set.threshold} required by the manifest set of ${name}, the release before`;
     const message = `${approversIn(after.approvers, set.members)} of its approvers are in that set, ${wanted}`;
-    faults.push({ code: "approvers", about: after, message });
+    faults.push([after, "approvers", message]);
   }
   return faults;
 }
@@ -152,7 +175,7 @@ function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[
   const { set, source } = anchor;
   const reached = approversIn(first.approvers, set.members);
   const message = `${reached} of its approvers are in the set that is demanded (${source}), expected ${set.threshold}`;
-  return [{ code: "manifest-set-demanded", about: first, message }];
+  return [[first, "manifest-set-demanded", message]];
 }
 
 function setOf({ release }: Readable): SetPin {

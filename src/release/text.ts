@@ -7,7 +7,8 @@ import { printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import { type Doc, type Row, type Tone, rows, section, words } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
-import type { CheckedRelease, ReleaseCheck, ReleaseHistory, ReleaseStatus } from "./check.js";
+import type { CheckedRelease, ReleaseCheck, ReleaseStatus } from "./check.js";
+import type { ReleaseHistory } from "./history.js";
 
 const TONES: Readonly<Record<ReleaseStatus, Tone>> = {
   good: "good",
