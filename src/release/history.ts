@@ -1,7 +1,6 @@
 /** Releases of one application in the order of their nonces (release/README.md, "What is checked", 4 and 5). */
 import { lastOf, toHex } from "../bytes.js";
 import type { SetPin } from "../appraise/facts.js";
-import type { QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
 import { compareSides } from "../diff/diff.js";
 import { manifestSide } from "../diff/sides.js";
@@ -120,7 +119,7 @@ function judgedOf(
   let [judges, pending]: [readonly SetPin[], readonly Anchor[]] = [[], anchors];
   for (const one of ordered.filter((each) => !isOlder(each))) {
     const demanded = pending.filter((anchor) => appliesTo(anchor, one)).map(({ set }) => set);
-    if (![...judges, ...demanded].every((set) => hasReached(one, set))) continue;
+    if (![...judges, ...demanded].every((set) => shortOf(one, set, "") === null)) continue;
     judged.add(one);
     if (isFaulty(one)) continue;
     judges = [setOf(one)];
@@ -149,16 +148,13 @@ function namespaceFaults({ release: one }: Readable, after: Readable): FoundFaul
 }
 
 function pairFaults(before: Readable, after: Readable): FoundFault[] {
-  const [{ name }, nonce, set] = [before.release, nonceOf(after), setOf(before)];
-  const faults: FoundFault[] = [];
-  if (nonce === nonceOf(before))
-    faults.push([after, "nonce-twice", `has the nonce ${nonce} of ${name}, and another hash`]);
-  if (!hasReached(after, set)) {
-    const wanted = `${set.threshold} required by the manifest set of ${name}, the release before`;
-    const message = `${approversIn(after.approvers, set.members)} of its approvers are in that set, ${wanted}`;
-    faults.push([after, "approvers", message]);
-  }
-  return faults;
+  const [{ name }, nonce] = [before.release, nonceOf(after)];
+  const isTwice = nonce === nonceOf(before);
+  const short = shortOf(after, setOf(before), `the manifest set of ${name}, the release before`);
+  return [
+    ...(isTwice ? [[after, "nonce-twice", `has the nonce ${nonce} of ${name}, and another hash`] as const] : []),
+    ...(short === null ? [] : [[after, "approvers", short] as const]),
+  ];
 }
 
 function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
@@ -171,11 +167,8 @@ function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
  */
 function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[] {
   const first = ordered.find((one) => appliesTo(anchor, one));
-  if (first === undefined || hasReached(first, anchor.set)) return [];
-  const { set, source } = anchor;
-  const reached = approversIn(first.approvers, set.members);
-  const message = `${reached} of its approvers are in the set that is demanded (${source}), expected ${set.threshold}`;
-  return [[first, "manifest-set-demanded", message]];
+  const short = first === undefined ? null : shortOf(first, anchor.set, `the set that is demanded (${anchor.source})`);
+  return short === null ? [] : [[first!, "manifest-set-demanded", short]];
 }
 
 function setOf({ release }: Readable): SetPin {
@@ -183,13 +176,10 @@ function setOf({ release }: Readable): SetPin {
   return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)) };
 }
 
-function hasReached({ approvers }: Readable, { threshold, members }: SetPin): boolean {
-  return approversIn(approvers, members) >= threshold;
-}
-
-/** Returns how many approvers have one of these keys. */
-export function approversIn(approvers: readonly QuorumMember[], keys: readonly string[]): number {
-  return new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => keys.includes(key))).size;
+/** Returns a phrase if too few approvers of the release are in the set, and null otherwise. */
+export function shortOf({ approvers }: Readable, { threshold, members }: SetPin, source: string): string | null {
+  const reached = new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => members.includes(key))).size;
+  return reached >= threshold ? null : `${reached} of its approvers are in ${source}, expected ${threshold}`;
 }
 
 function stepBetween(before: Readable, after: Readable): ReleaseStep {

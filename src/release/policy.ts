@@ -17,7 +17,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type ReleaseCheck, checkWhole, ofApplications } from "./check.js";
 import { demandOf, readSet } from "./demand.js";
-import { type Readable, approversIn } from "./history.js";
+import { type Readable, nonceOf, shortOf } from "./history.js";
 import { type Release, requireReleases } from "./release.js";
 
 /** Facts that a release does not contain, and choices of the caller. */
@@ -73,7 +73,11 @@ export async function releasePolicy(
   const { check, ordered } = await checkWhole(chosen, demandOf({ noManifestSet: true }), false);
   const faults = new FaultList();
   faults.push(...faultsIn(check), ...ordered.flatMap((one) => unpinnable(one, pins)));
-  if (manifestSet !== undefined) faults.push(...belowSet(ordered, manifestSet));
+  const set = manifestSet === undefined ? null : readSet(manifestSet as JsonValue);
+  for (const one of set === null ? [] : ordered) {
+    const message = shortOf(one, set!, "the manifest set that is demanded");
+    if (message !== null) faults.push({ path: one.release.name, message });
+  }
   const notes = addTo === undefined ? [] : ordered.flatMap((one) => besidePolicy(one, addTo, faults));
   if (faults.length > 0) throw new MalformedError("release", faults);
   const policy = policyOf(ordered, pins, trustAnchors);
@@ -98,86 +102,61 @@ function faultsIn({ releases, histories }: ReleaseCheck): Fault[] {
 /** Returns the faults of a release that is approved, but unsafe to pin. */
 function unpinnable({ release }: Readable, written: Written): Fault[] {
   const { name, manifest, manifestHash } = release;
-  const path = `${name}/manifest`;
-  const facts = manifestFacts(manifest, manifestHash, "live");
+  const { pcrs, bootProof } = manifestFacts(manifest, manifestHash, "live");
+  const { quorumKey, manifestSet, shareSet } = bootProof!;
   const deployment = deploymentOf(release, written);
-  const zeros = PCRS.filter((index) => isZeroPcr(facts.pcrs.get(index)));
-  const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
-  const says = [
-    ...(manifest.pivot?.debugMode === true ? ["debugMode: what the application prints can be read outside"] : []),
-    ...zeros.map((index) => `PCR${index} is zeros, which identify no enclave`),
-    ...PCRS.filter((index) => facts.pcrs.get(index)!.length !== 2 * PCR_LENGTH).map(
-      (index) => `PCR${index} does not have 48 bytes`,
-    ),
-    ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
-    ...(isNobodysSet(manifestSet)
-      ? ["the manifest set has enough members with published secrets to reach its threshold"]
-      : []),
-    ...(isNobodysSet(shareSet)
-      ? ["the share set has enough members with published secrets to reach its threshold"]
-      : []),
-    ...WRITTEN.filter((pin) => deployment[pin] === undefined).map((pin) => `${pin} cannot be written into a policy`),
+  const nobodys = "has enough members with published secrets to reach its threshold";
+  const flaws: readonly (readonly [isThere: boolean, message: string])[] = [
+    [manifest.pivot?.debugMode === true, "debugMode: what the application prints can be read outside"],
+    ...[...pcrs].map(([index, pcr]) => [isZeroPcr(pcr), `PCR${index} is zeros, which identify no enclave`] as const),
+    ...[...pcrs].map(([index, pcr]) => [pcr.length !== 2 * PCR_LENGTH, `PCR${index} does not have 48 bytes`] as const),
+    [isPublicSecret(quorumKey), "the quorum key's secret is public"],
+    [isNobodysSet(manifestSet), `the manifest set ${nobodys}`],
+    [isNobodysSet(shareSet), `the share set ${nobodys}`],
+    ...WRITTEN.map((pin) => [deployment[pin] === undefined, `${pin} cannot be written into a policy`] as const),
   ];
+  const messages = flaws.flatMap(([isThere, message]) => (isThere ? [message] : []));
   const { faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));
-  return [...(says.length > 0 ? says : [faultText(faults)].filter((text) => text !== ""))].map((message) => ({
-    path,
-    message,
-  }));
+  if (messages.length === 0 && faults.length > 0) messages.push(faultText(faults));
+  return messages.map((message) => ({ path: `${name}/manifest`, message }));
 }
 
 /** The pins of a deployment that are taken from its release. */
 const WRITTEN = ["pcrs", "namespace", "minNonce", "manifestHash", "quorumKey", "manifestSet", "shareSet"] as const;
 
-const PCRS = [0, 1, 2, 3];
-
-function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Fault[] {
-  const set = readSet(json as JsonValue);
-  return ordered.flatMap(({ release, approvers }) => {
-    const reached = approversIn(approvers, set.members);
-    if (reached >= set.threshold) return [];
-    const message = `${reached} of its approvers are in the manifest set that is demanded, expected ${set.threshold}`;
-    return [{ path: release.name, message }];
-  });
-}
-
 /** Returns notes on a release that is added to a policy. Adds faults if no deployment of the policy fits it. */
-function besidePolicy({ release, approvers }: Readable, { deployments }: Policy, faults: Fault[]): string[] {
-  const { name, manifest } = release;
-  const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
-  const facts = bootProof!;
-  const why = (one: DeploymentPins): string | null => whyNotBeside(one, { approvers, facts, role: pcrs.get(3)! });
-  const chosen = newestSiblings(deployments, [facts.namespace]).find((one) => why(one) === null);
+function besidePolicy(one: Readable, { deployments }: Policy, faults: Fault[]): string[] {
+  const { name, manifest, manifestHash } = one.release;
+  const facts = manifestFacts(manifest, manifestHash, "live");
+  const { namespace, manifestSet } = facts.bootProof!;
+  const chosen = newestSiblings(deployments, [namespace]).find((each) => whyNotBeside(each, one, facts) === null);
   if (chosen === undefined) {
-    const same = deployments.filter((one) => one.namespace?.includes(facts.namespace) === true);
-    const none = `no deployment of the policy is of the namespace ${JSON.stringify(facts.namespace)}`;
-    const whys = same.length === 0 ? [none] : same.flatMap((one) => why(one) ?? []);
+    const same = deployments.filter((each) => each.namespace?.includes(namespace) === true);
+    const none = `no deployment of the policy is of the namespace ${JSON.stringify(namespace)}`;
+    const whys = same.length === 0 ? [none] : same.flatMap((each) => whyNotBeside(each, one, facts) ?? []);
     faults.push(...whys.map((message) => ({ path: name, message })));
     return [];
   }
-  const set = chosen.manifestSet!;
-  const isSame =
-    set.threshold === facts.manifestSet.threshold && set.members.join() === facts.manifestSet.members.join();
-  if (isSame) return [];
+  const { threshold, members } = chosen.manifestSet!;
+  if (threshold === manifestSet.threshold && members.join() === manifestSet.members.join()) return [];
   return [`critical: ${name}: its manifest set is another than that of ${chosen.name}, and is written as it is`];
 }
 
 /** Returns the reason why the release may not follow the deployment, or null if it may. */
 function whyNotBeside(
-  { name, quorumKey, pcrs, manifestSet, minNonce = 0 }: DeploymentPins,
-  release: { readonly approvers: Readable["approvers"]; readonly facts: BootProof; readonly role: string },
+  { name, quorumKey, pcrs = [], manifestSet, minNonce = 0 }: DeploymentPins,
+  release: Readable,
+  facts: DocumentFacts,
 ): string | null {
-  const { approvers, facts, role } = release;
-  if (quorumKey?.includes(facts.quorumKey) !== true) return `${name} pins another quorum key, or none`;
-  const roles = (pcrs ?? []).map((image) => image.find(({ index }) => index === 3)?.accepted ?? []);
-  if (!roles.some((accepted) => accepted.includes(role))) return `${name} pins another PCR3, or none`;
-  if (facts.nonce < minNonce) return `the nonce ${facts.nonce} is below ${minNonce}, the minNonce of ${name}`;
-  if (manifestSet === undefined) return `${name} pins no manifestSet`;
-  const reached = approversIn(approvers, manifestSet.members);
-  if (reached >= manifestSet.threshold) return null;
-  return `${reached} of its approvers are in the manifestSet of ${name}, expected ${manifestSet.threshold}`;
+  const { quorumKey: own, nonce } = facts.bootProof!;
+  if (quorumKey?.includes(own) !== true) return `${name} pins another quorum key, or none`;
+  const roles = pcrs.flatMap((image) => image.find(({ index }) => index === 3)?.accepted ?? []);
+  if (!roles.includes(facts.pcrs.get(3)!)) return `${name} pins another PCR3, or none`;
+  if (nonce < minNonce) return `the nonce ${nonce} is below ${minNonce}, the minNonce of ${name}`;
+  return manifestSet === undefined
+    ? `${name} pins no manifestSet`
+    : shortOf(release, manifestSet, `the manifestSet of ${name}`);
 }
-
-type BootProof = NonNullable<DocumentFacts["bootProof"]>;
 
 type Written = Pick<ReleasePolicyOptions, "name" | "commitment" | "appProofTypes">;
 
@@ -198,10 +177,6 @@ function policyOf(
 
 function anchorFile(anchor: TrustAnchor): string | { readonly pem: string } {
   return isAwsNitroRoot(anchor) ? AWS_NITRO_ROOT_G1_NAME : { pem: certificatePem(anchor.certificate.der) };
-}
-
-function nonceOf({ release }: Readable): number {
-  return release.manifest.namespace.nonce;
 }
 
 function deploymentOf(

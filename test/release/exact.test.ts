@@ -234,7 +234,7 @@ describe("a history", () => {
           release: "2026.2.0/signer",
           index: 1,
           message:
-            "0 of its approvers are in that set, 2 required by the manifest set of 2026.1.0/signer, the release before",
+            "0 of its approvers are in the manifest set of 2026.1.0/signer, the release before, expected 2",
         },
         {
           code: "manifest-set-demanded",
