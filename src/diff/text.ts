@@ -21,7 +21,7 @@ import type { PinDifference, PinsDifference } from "./pins.js";
 
 export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { critical: "bad", notable: "warning", minor: "quiet" };
 /** Maximum characters of names, and of values without a counterpart. */
-const MAX_VALUE = 600;
+const MAX_VALUE = 1000;
 const MAX_NAME = 160;
 const MAX_PLACES = 6;
 
@@ -90,37 +90,47 @@ function pinSections({ nearest, others }: PinsDifference): Section[] {
 }
 
 function unmetRow({ pin, detail, expected, found }: PinDifference): Row {
-  const sides = expected !== null && found !== null ? sideBySide(expected, found) : null;
-  const below = [
-    ...(expected === null ? [] : labelled("expected", valueTexts(expected, sides?.expected))),
-    ...(found === null ? [] : labelled("found", valueTexts(found, sides?.actual))),
-  ];
+  const { rows: below } = valueRows(["expected", "found"], [expected, found]);
   return { label: "DIFFERS", tone: "bad", text: `${pin}: ${detail}`, below };
 }
 
 /** Returns a row with what changed and, beneath it, what that means, both values, and where. */
 export function changeRow({ what, severity, place, also, entry, before, after, means }: Change): Row {
-  const sides = before !== null && after !== null ? sideBySide(before, after) : null;
+  const values = valueRows(["before", "after"], [before, after], NOT_THERE);
   // The note about lengths mentions an expected value, but neither file is the expected one.
-  const note = before?.length === after?.length ? (sides?.note ?? null) : null;
+  const note = before?.length === after?.length ? values.note : null;
   return {
     label: severity.toUpperCase(),
     tone: SEVERITY_TONES[severity],
     text: entry === "" ? CHANGES[what].title : `${CHANGES[what].title} ${nameText(entry)}`,
     below: [
       { label: "means", text: means },
-      ...labelled("before", valueTexts(before, sides?.expected)),
-      ...labelled("after", valueTexts(after, sides?.actual)),
+      ...values.rows,
       ...(note === null ? [] : [{ label: "", text: note }]),
       { label: "at", tone: "quiet", text: placesText([place, ...also]) },
     ],
   };
 }
 
-function valueTexts(text: string | null, compared: readonly string[] | undefined): readonly string[] {
-  if (text === null) return [NOT_THERE];
-  const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
-  return lines.map((line) => (line === "" ? "(empty)" : line));
+/**
+ * Returns rows with two values, of which only the differing bytes of long hex are shown, and a note on them. An absent
+ * value has the text `absent`, or no row.
+ */
+export function valueRows(
+  labels: readonly [string, string],
+  values: readonly [string | null, string | null],
+  absent?: string,
+): { readonly rows: readonly Row[]; readonly note: string | null } {
+  const [one, other] = values;
+  const sides = one !== null && other !== null ? sideBySide(one, other) : null;
+  const texts = sides === null ? values.map((text) => linesOf(text, absent)) : [sides.expected, sides.actual];
+  const shown = texts.map((lines) => lines.map((line) => line || "(empty)"));
+  return { rows: labels.flatMap((label, at) => labelled(label, shown[at]!)), note: sides?.note ?? null };
+}
+
+function linesOf(text: string | null, absent: string | undefined): readonly string[] {
+  if (text === null) return absent === undefined ? [] : [absent];
+  return text.split("\n").map((line) => printableStart(line, MAX_VALUE));
 }
 
 const ONLY_PINS = "only pins were compared, neither signatures nor certificates, debug mode, age or app proofs.";

@@ -43,7 +43,17 @@ export interface ReviewFault {
 
 type Facts = Partial<Pick<ReviewFault, "deployment" | "expected" | "actual">>;
 
-export function faultOf(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): ReviewFault {
-  const { deployment = null, expected = null, actual = null } = withoutPrototype(facts);
-  return Object.freeze({ code, about, deployment, expected, actual, message, advice: ADVICE[code] });
+/** What a review finds, in the order in which it looks. */
+export class Findings {
+  readonly faults: ReviewFault[] = [];
+  readonly notes: string[] = [];
+
+  fault(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): void {
+    const { deployment = null, expected = null, actual = null } = withoutPrototype(facts);
+    this.faults.push(Object.freeze({ code, about, deployment, expected, actual, message, advice: ADVICE[code] }));
+  }
+
+  compare(code: ReviewFaultCode, about: string, message: string, [expected, actual]: readonly [string, string]): void {
+    if (expected !== actual) this.fault(code, about, message, { expected, actual });
+  }
 }

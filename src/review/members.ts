@@ -18,19 +18,17 @@ import type { Change } from "../diff/diff.js";
 import { type Content, contentJson, memberOf } from "../diff/content.js";
 import { manifestTree } from "../inspect/manifests.js";
 
-/** What the caller has besides the policy. Each can fix values that a pin cannot fix. */
-export interface Beside {
+/** What can fix a value: a deployment, and what the caller has besides the policy. */
+export interface Held {
+  readonly pins: DeploymentPins;
   /** The PCRs of the image. */
-  readonly pcrs: readonly number[];
+  readonly measured: ReadonlyMap<number, unknown>;
   readonly hasBinary: boolean;
   readonly hasPrevious: boolean;
 }
 
-/**
- * Whether a deployment, or a file of the caller, fixes the value. `changes` are the changes of this member since the
- * previous manifest.
- */
-type IsHeld = (pins: DeploymentPins, beside: Beside, changes: readonly Change[]) => boolean;
+/** Whether the value is fixed. `changes` are the changes of this member since the previous manifest. */
+type IsHeld = (by: Held, changes: readonly Change[]) => boolean;
 
 interface Row {
   /** The name that `accept` takes. */
@@ -38,85 +36,73 @@ interface Row {
   readonly isHeld: IsHeld;
 }
 
-/** Rows for all members. Null means that the review has a separate rule for the member. */
-type Rows<T> = { readonly [K in keyof T]-?: Row | null };
-
-function pinned(name: PinName): IsHeld {
-  return (pins) => pins[name] !== undefined;
-}
-
-/** Makes the row of a set. A pin fixes the keys and the threshold, but not the aliases. */
-function pinnedSet(name: "manifestSet" | "shareSet"): Row {
-  const isHeld: IsHeld = (pins, _, changes) =>
-    pins[name] !== undefined && !changes.some(({ what }) => what === "member.alias");
+/** By default, nothing fixes the value. */
+function row(name: string, isHeld: IsHeld = () => false): Row {
   return { name, isHeld };
 }
 
-function unpinnable(name: string): Row {
-  return { name, isHeld: () => false };
+function pinned(pin: PinName, name: string = pin): Row {
+  return row(name, ({ pins }) => pins[pin] !== undefined);
 }
+
+/** A pin of a set fixes the keys and the threshold, but not the aliases. */
+function pinnedSet(name: "manifestSet" | "shareSet"): Row {
+  return row(name, ({ pins }, changes) => pins[name] !== undefined && !changes.some(({ what }) => what === ALIAS));
+}
+
+const ALIAS: Change["what"] = "member.alias";
 
 function pcr(index: number): Row {
-  return {
-    name: `pcr${index}`,
-    isHeld: (pins, { pcrs }) => commonPcrs(pins).includes(index) || pcrs.includes(index),
-  };
+  return row(`pcr${index}`, ({ pins, measured }) => commonPcrs(pins).includes(index) || measured.has(index));
 }
 
-const NAMESPACE: Rows<Namespace> = {
-  name: { name: "namespace", isHeld: pinned("namespace") },
+/** Rows of each workload. The row of the digest is that of the workload itself: whether it exists, and its image. */
+const OF_WORKLOADS: Readonly<Record<Exclude<keyof Workload, "name">, Row>> = {
+  restart: row("restart"),
+  mounts: row("mounts"),
+  imageDigest: pinned("workloads"),
+};
+
+type Inner = "namespace" | "pivot" | "enclave";
+type Place =
+  | `namespace.${keyof Namespace}`
+  | `pivot.${keyof Pivot}`
+  | `enclave.${keyof EnclaveMeasurements}`
+  | Exclude<keyof PivotManifest | keyof WorkloadManifest, Inner>;
+
+/** The rows by place, in the order of a manifest. Null means that the review has a separate rule for the member. */
+const ROWS: Readonly<Record<Place, Row | null>> = {
+  "namespace.name": pinned("namespace"),
   // A previous manifest fixes the nonce, too, because the nonce of the manifest that replaces it must be higher.
-  nonce: { name: "nonce", isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious },
-  quorumKey: { name: "quorumKey", isHeld: pinned("quorumKey") },
-};
-
-const PIVOT: Rows<Pivot> = {
-  hash: { name: "pivotHash", isHeld: (pins, { hasBinary }) => pins.pivotHash !== undefined || hasBinary },
-  restart: unpinnable("restart"),
-  args: { name: "args", isHeld: pinned("pivotArgs") },
-  bridgeConfig: unpinnable("bridgeConfig"),
-  debugMode: null,
-  env: { name: "env", isHeld: pinned("pivotEnv") },
-};
-
-const ENCLAVE: Rows<EnclaveMeasurements> = {
-  pcr0: pcr(0),
-  pcr1: pcr(1),
-  pcr2: pcr(2),
-  pcr3: pcr(3),
-  awsRootCertificate: null,
-  qosCommit: unpinnable("qosCommit"),
-};
-
-/** Rows of a workload. The row of its name is for the workload itself: whether it exists, and its image. */
-const WORKLOAD: Rows<Omit<Workload, "imageDigest">> = {
-  name: { name: "workloads", isHeld: pinned("workloads") },
-  restart: unpinnable("restart"),
-  mounts: unpinnable("mounts"),
-};
-
-type Inner = "version" | "namespace" | "pivot" | "enclave" | "workloads";
-type Others = Omit<PivotManifest, Inner> & Omit<WorkloadManifest, Inner> & Pick<Manifest, "version">;
-
-const OTHERS: Rows<Others> = {
-  version: { name: "version", isHeld: (_, { hasPrevious }) => !hasPrevious },
+  "namespace.nonce": row("nonce", ({ pins, hasPrevious }) => pins.minNonce !== undefined || hasPrevious),
+  "namespace.quorumKey": pinned("quorumKey"),
+  "pivot.hash": row("pivotHash", ({ pins, hasBinary }) => pins.pivotHash !== undefined || hasBinary),
+  "pivot.restart": row("restart"),
+  "pivot.args": pinned("pivotArgs", "args"),
+  "pivot.bridgeConfig": row("bridgeConfig"),
+  "pivot.debugMode": null,
+  "pivot.env": pinned("pivotEnv", "env"),
+  // The members of each workload are in rows of their own.
+  workloads: null,
+  "enclave.pcr0": pcr(0),
+  "enclave.pcr1": pcr(1),
+  "enclave.pcr2": pcr(2),
+  "enclave.pcr3": pcr(3),
+  "enclave.awsRootCertificate": null,
+  "enclave.qosCommit": row("qosCommit"),
+  version: row("version", ({ hasPrevious }) => !hasPrevious),
   manifestSet: pinnedSet("manifestSet"),
   shareSet: pinnedSet("shareSet"),
-  patchSet: unpinnable("patchSet"),
-  dns: unpinnable("dns"),
-  clientTimeoutMs: unpinnable("clientTimeoutMs"),
-  poolSize: unpinnable("poolSize"),
-  volumes: unpinnable("volumes"),
+  patchSet: row("patchSet"),
+  dns: row("dns"),
+  clientTimeoutMs: row("clientTimeoutMs"),
+  poolSize: row("poolSize"),
+  volumes: row("volumes"),
 };
 
 /** The names that `accept` takes, in the order of a manifest, without names of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
-  ...new Set(
-    ([] as (Row | null)[])
-      .concat(...[NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].map((rows) => Object.values<Row | null>(rows)))
-      .filter((row) => row !== null)
-      .map(({ name }) => name),
-  ),
+  ...new Set(placesIn(["*"]).flatMap(({ row: one }) => (one === null ? [] : [one.name]))),
 ];
 
 /** Returns the reason why `accept` does not take the name, or null if it does. */
@@ -139,7 +125,7 @@ export interface ManifestMember {
   readonly after: string | null;
   /** Whether the member differs from the previous manifest. */
   readonly isChanged: boolean;
-  readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
+  readonly isHeld: (by: Held) => boolean;
 }
 
 /** The previous manifest and the changes since then. Without them, each member is new. */
@@ -148,33 +134,24 @@ interface Since {
   readonly changes: readonly Change[];
 }
 
-interface Place {
-  readonly path: readonly string[];
-  /** Path of the value, which may be inside the member. */
-  readonly value: readonly string[];
-  readonly row: Row | null;
-}
-
 /** Returns every member that the manifest or the previous one has. */
 export function manifestMembers(given: Manifest, since: Since | null): readonly ManifestMember[] {
   const manifests = [since?.previous, given];
   const sides = manifests.map((manifest) => manifest && (manifestTree(manifest) as Content));
-  const text = (side: number, path: readonly string[]): string | null => {
-    const content = path.reduce(stepInto, sides[side]);
-    return content === undefined ? null : contentJson(content);
-  };
-  const places = placesIn(manifests.flatMap((manifest) => manifest ?? []));
+  const workloads = manifests.flatMap((one) => one?.workloads ?? []).map(({ name }) => name);
   const rest = new Set(since?.changes.filter(isNoOrderOfSet).flatMap(apart));
-  const members = places.flatMap(({ path, value, row }): ManifestMember[] => {
-    const place = path.join(".");
+  const members = placesIn([...new Set(workloads)]).flatMap(({ place, value, row: one }): ManifestMember[] => {
     const own = [...rest].filter((change) => isWithin(change.place, place));
     for (const change of own) rest.delete(change);
-    const [before, after] = [text(0, value), text(1, value)];
-    if (row === null || (before === null && after === null)) return [];
-    const { name, isHeld } = row;
-    const ownName = path[0] === "workloads" ? place : name;
+    const [before = null, after = null] = sides.map((side) => {
+      const content = value.split(".").reduce(stepInto, side);
+      return content === undefined ? null : contentJson(content);
+    });
+    if (one === null || (before === null && after === null)) return [];
+    const { name, isHeld } = one;
+    const ownName = place.startsWith("workloads.") ? place : name;
     const isChanged = since === null || own.length > 0;
-    return [{ place, name, ownName, before, after, isChanged, isHeld: (pins, beside) => isHeld(pins, beside, own) }];
+    return [{ place, name, ownName, before, after, isChanged, isHeld: (by) => isHeld(by, own) }];
   });
   return [...members, ...[...rest].map(withoutRow)];
 }
@@ -205,26 +182,25 @@ function isWithin(place: string, outer: string): boolean {
   return place === outer || place.startsWith(`${outer}.`);
 }
 
+interface PlacedRow {
+  readonly place: string;
+  /** The place of the value, which may be inside the member. */
+  readonly value: string;
+  readonly row: Row | null;
+}
+
 /**
  * Returns the places in the order of a manifest. The place of a workload comes after the places of its members, because
  * it contains them.
  */
-function placesIn(manifests: readonly Manifest[]): readonly Place[] {
-  const workloads = new Set(manifests.flatMap((one) => one.workloads ?? []).map(({ name }) => name));
-  const rowsAt = (rows: Readonly<Record<string, Row | null>>, ...path: readonly string[]): Place[] =>
-    Object.entries(rows).map(([name, row]) => {
-      const at = [...path, name];
-      return { path: at, value: at, row };
-    });
-  const { name: itself, ...ofWorkload } = WORKLOAD;
-  return [
-    ...rowsAt(NAMESPACE, "namespace"),
-    ...rowsAt(PIVOT, "pivot"),
-    ...[...workloads].flatMap((name): Place[] => [
-      ...rowsAt(ofWorkload, "workloads", name),
-      { path: ["workloads", name], value: ["workloads", name, "imageDigest"], row: itself },
-    ]),
-    ...rowsAt(ENCLAVE, "enclave"),
-    ...rowsAt(OTHERS),
-  ];
+function placesIn(workloads: readonly string[]): readonly PlacedRow[] {
+  return Object.entries<Row | null>(ROWS).flatMap(([place, one]): PlacedRow[] => {
+    if (place !== "workloads") return [{ place, value: place, row: one }];
+    return workloads.flatMap((workload) =>
+      Object.entries<Row>(OF_WORKLOADS).map(([name, ofWorkload]) => {
+        const value = `workloads.${workload}.${name}`;
+        return { place: name === "imageDigest" ? `workloads.${workload}` : value, value, row: ofWorkload };
+      }),
+    );
+  });
 }

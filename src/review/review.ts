@@ -4,7 +4,7 @@ import { type MembersOf, demand, list, optional, text } from "../decode/shapes.j
 import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
-import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
+import type { Approval, Manifest } from "../decode/manifest/index.js";
 import { MalformedError, attempt, faultsIn, listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
@@ -16,9 +16,9 @@ import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/approvals.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
-import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
+import { Findings, type ReviewFault, type ReviewFaultCode } from "./faults.js";
 import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
-import { type Beside, type ManifestMember, manifestMembers, unknownName } from "./members.js";
+import { type Held, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
   readonly policy: Policy;
@@ -114,14 +114,21 @@ const OPTIONS: MembersOf<ReviewOptions> = {
  */
 export async function reviewManifest(manifest: Uint8Array, given: ReviewOptions): Promise<ManifestReview> {
   const own = typedOptions("options", given, OPTIONS);
-  const { policy, previous: previousBytes } = own;
   const copy = requireShape("manifest", manifest, fileBytes);
+  const { policy, accept = [] } = own;
   const built = builtOf(own.measured);
-  const accept = acceptedOf(own.accept ?? []);
-  const beside = approvalsOf(own.approvals ?? []);
+  for (const name of accept) {
+    const fault = unknownName(name);
+    if (fault !== null) throw new TypeError(`accept: ${JSON.stringify(name)} is ${fault}`);
+  }
+  const beside = (own.approvals ?? []).map((file, index) => {
+    const { value, faults } = attempt(() => decodeApproval(file));
+    if (value === undefined) throw new MalformedError("approval", faultsIn(`approvals[${index}]`, faults, ": "));
+    return value;
+  });
   const read = await readGivenManifest("", copy);
-  const previous = previousBytes === undefined ? null : await readGivenManifest("previous", previousBytes);
-  return new Review({ given: read, policy, previous, built, accept, beside }).result();
+  const previous = own.previous === undefined ? null : await readGivenManifest("previous", own.previous);
+  return reviewed({ given: read, policy, previous, built, accept: new Set(accept), beside });
 }
 
 /** The measurements in hex. */
@@ -131,27 +138,11 @@ interface Built {
 }
 
 function builtOf(given: Measured | undefined): Built {
-  if (given === undefined) return { pcrs: new Map(), pivotHash: null };
-  const { pcrs = {}, pivotHash } = given;
+  const { pcrs = {}, pivotHash } = given ?? {};
   const values = Object.entries(pcrs).map(([index, value]) => [Number(index), toHex(value)] as const);
-  if (values.length === 0 && pivotHash === undefined) throw new TypeError("measured: expected pcrs or pivotHash");
+  if (given !== undefined && values.length === 0 && pivotHash === undefined)
+    throw new TypeError("measured: expected pcrs or pivotHash");
   return { pcrs: new Map(values), pivotHash: pivotHash === undefined ? null : toHex(pivotHash) };
-}
-
-function acceptedOf(names: readonly string[]): ReadonlySet<string> {
-  for (const name of names) {
-    const fault = unknownName(String(name));
-    if (fault !== null) throw new TypeError(`accept: ${JSON.stringify(name)} is ${fault}`);
-  }
-  return new Set(names);
-}
-
-function approvalsOf(files: readonly Uint8Array[]): Approval[] {
-  return files.map((file, index) => {
-    const { value, faults } = attempt(() => decodeApproval(file));
-    if (value !== undefined) return value;
-    throw new MalformedError("approval", faultsIn(`approvals[${index}]`, faults, ": "));
-  });
 }
 
 interface Input {
@@ -163,275 +154,193 @@ interface Input {
   readonly beside: readonly Approval[];
 }
 
-const PCRS = [0, 1, 2, 3] as const;
 /** The PCR of the certificate that signed an image. An image has it, but a manifest does not. */
 const SIGNER = 8;
 
-class Review {
-  readonly #input: Input;
-  readonly #manifest: Manifest;
-  readonly #facts: DocumentFacts;
-  readonly #faults: ReviewFault[] = [];
-  readonly #notes: string[] = [];
-  readonly #cache = new SignatureCache();
-
-  constructor(input: Input) {
-    this.#input = input;
-    this.#manifest = input.given.manifest;
-    const facts = manifestFacts(this.#manifest, input.given.hash, "live");
-    const signer = input.built.pcrs.get(SIGNER);
-    this.#facts = signer === undefined ? facts : { ...facts, pcrs: new Map([...facts.pcrs, [SIGNER, signer]]) };
+async function reviewed(input: Input): Promise<ManifestReview> {
+  const { given, policy, previous, built } = input;
+  const { manifest, hash } = given;
+  const { pcrs, ...others } = manifestFacts(manifest, hash, "live");
+  const signer = built.pcrs.get(SIGNER);
+  const facts: DocumentFacts = { ...others, pcrs: signer === undefined ? pcrs : new Map([...pcrs, [SIGNER, signer]]) };
+  const candidates = candidatesOf(policy, facts);
+  if (candidates.length === 0)
+    throw new MalformedError("policy", [
+      { path: "deployments", message: "no deployment of kind qos: nothing in this policy pins a manifest" },
+    ]);
+  const found = new Findings();
+  const chosen = chooseDeployment(candidates, found);
+  const measured = compareBuilt(input, candidates, pcrs, found);
+  checkValues(manifest, pcrs, policy, found);
+  const cache = new SignatureCache();
+  for (const name of ["manifestSet", "shareSet"] as const) {
+    const set = manifest[name];
+    const { faults } = await checkApprovals([], set, hash, cache);
+    // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
+    for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
+      found.fault("set", name, `${name}: ${message}`);
   }
-
-  async result(): Promise<ManifestReview> {
-    const { given, policy, previous } = this.#input;
-    const { namespace, manifestSet } = this.#manifest;
-    const candidates = candidatesOf(policy, this.#facts);
-    if (candidates.length === 0)
-      throw new MalformedError("policy", [
-        { path: "deployments", message: "no deployment of kind qos: nothing in this policy pins a manifest" },
-      ]);
-    const chosen = this.#chooseDeployment(candidates);
-    const measured = this.#compareBuilt(candidates);
-    this.#checkMeasurements();
-    this.#checkRoot();
-    await this.#checkSets();
-    const changes = previous === null ? null : this.#comparePrevious(previous);
-    const members = this.#unpinnedMembers(chosen, changes);
-    const approvals = await this.#checkApprovals();
-    this.#noteKeys();
-    const approved = approvals.filter(({ set, status }) => set === "manifest" && status === "valid");
-    return Object.freeze({
-      format: "bootproof-review/1",
-      unknowable: Object.freeze(unknowable(previous !== null)),
-      ok: this.#faults.length === 0,
-      manifestHash: toHex(given.hash),
-      manifestVersion: this.#manifest.version,
-      namespace: namespace.name,
-      nonce: namespace.nonce,
-      deployment: chosen.length === 1 && chosen[0]!.reviewed.holds ? chosen[0]!.reviewed.name : null,
-      deployments: Object.freeze(candidates.map(({ reviewed }) => reviewed)),
-      measured: Object.freeze(measured),
-      members: Object.freeze(members),
-      changes,
-      approvers: Object.freeze({
-        threshold: manifestSet.threshold,
-        members: Object.freeze(manifestSet.members.map((member) => describeMember(member, approved))),
-      }),
-      approvals: Object.freeze(approvals),
-      faults: Object.freeze(this.#faults),
-      notes: Object.freeze(this.#notes),
-    });
-  }
-
-  #fault(...[code, about, message, facts]: Parameters<typeof faultOf>): void {
-    this.#faults.push(faultOf(code, about, message, facts));
-  }
-
-  #compare(code: ReviewFaultCode, about: string, message: string, [expected, actual]: readonly [string, string]): void {
-    if (expected !== actual) this.#fault(code, about, message, { expected, actual });
-  }
-
-  /**
-   * Returns the only deployment whose pins are all met. Otherwise returns those that match or, if none matches, all
-   * deployments.
-   */
-  #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
-    const holding = candidates.filter(({ reviewed }) => reviewed.holds);
-    if (holding.length === 1) return holding;
-    const named = holding.length === 0 ? candidates : holding;
-    const names = listed(named.map(({ reviewed }) => JSON.stringify(reviewed.name)));
-    if (holding.length > 1) {
-      this.#fault("several-deployments", "", `${holding.length} deployments match; no pin tells them apart: ${names}`);
-      return holding;
-    }
-    if (candidates.length > 1)
-      this.#fault("no-deployment", "", `each deployment of the policy has a pin that does not hold: ${names}`);
-    for (const { reviewed } of candidates) this.#faultPins(reviewed);
-    return candidates;
-  }
-
-  #faultPins({ name: deployment, pins }: ReviewedDeployment): void {
-    for (const { pin, detail, expected, actual } of pins.filter(({ holds }) => !holds)) {
-      const message = `${JSON.stringify(deployment)} pins ${pin}: ${detail}`;
-      this.#fault("pin", pin, message, { deployment, expected, actual });
-    }
-  }
-
-  /** Compares the measurements. Returns the names of those that were compared. */
-  #compareBuilt(candidates: readonly Candidate[]): string[] {
-    const { pcrs, pivotHash } = this.#input.built;
-    const compared = [...pcrs].flatMap(([index, value]) => this.#comparePcr(index, value, candidates));
-    if (pivotHash === null) return compared;
-    const { pivot } = this.#manifest;
-    if (pivot === undefined) {
-      this.#fault("binary-not-compared", "workloads", "the manifest has workloads instead of one binary");
-      return compared;
-    }
-    const message = "the manifest names another program than the binary that was given";
-    this.#compare("binary", "pivot.hash", message, [pivotHash, toHex(pivot.hash)]);
-    return [...compared, "pivotHash"];
-  }
-
-  #comparePcr(index: number, expected: string, candidates: readonly Candidate[]): string[] {
-    const name = `pcr${index}`;
-    if (index === SIGNER) {
-      const isPinned = candidates.every(({ pins }) => pins.pcrs?.some((image) => image.some((pin) => pin.index === 8)));
-      if (isPinned) return [name];
-      this.#notes.push("PCR8 (the certificate that signed the image) is not pinned, and no manifest has it");
-      return [];
-    }
-    if (!PCRS.some((one) => one === index)) {
-      this.#fault("image-not-compared", name, `PCR${index} is measured, but no manifest has it`, { expected });
-      return [];
-    }
-    const message = `PCR${index} of the manifest differs from the image's`;
-    this.#compare("image", `enclave.${name}`, message, [expected, this.#facts.pcrs.get(index)!]);
-    return [name];
-  }
-
-  #checkMeasurements(): void {
-    if (this.#manifest.pivot?.debugMode === true)
-      this.#fault("debug-mode", "pivot.debugMode", "the manifest requests debug mode");
-    for (const index of PCRS) {
-      const value = this.#facts.pcrs.get(index)!;
-      const about = `enclave.pcr${index}`;
-      if (isZeroPcr(value)) this.#fault("zero-pcr", about, `PCR${index} is zeros`, { actual: value });
-      else if (value.length !== 2 * PCR_LENGTH)
-        this.#fault("pcr-length", about, `PCR${index} has ${value.length / 2} bytes, expected ${PCR_LENGTH}`);
-    }
-  }
-
-  #checkRoot(): void {
-    const { awsRootCertificate } = this.#manifest.enclave;
-    const { trustAnchors } = this.#input.policy;
-    if (trustAnchors.some(({ certificate }) => equalBytes(certificate.der, awsRootCertificate))) return;
-    this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is not an anchor of the policy`, {
-      expected: listed(trustAnchors.map(({ name }) => name)),
-      actual: toHex(awsRootCertificate),
-    });
-  }
-
-  async #checkSets(): Promise<void> {
-    for (const name of ["manifestSet", "shareSet"] as const) {
-      const set = this.#manifest[name];
-      const { faults } = await checkApprovals([], set, this.#input.given.hash, this.#cache);
-      // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
-      for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
-        this.#fault("set", name, `${name}: ${message}`);
-    }
-  }
-
-  #comparePrevious(previous: GivenManifest): readonly Change[] {
-    const [one, other] = [previous.manifest.namespace, this.#manifest.namespace];
-    const keys = [toHex(one.quorumKey), toHex(other.quorumKey)] as const;
-    const anotherNamespace = "the previous manifest is of another namespace";
-    this.#compare("previous-namespace", "namespace.name", anotherNamespace, [one.name, other.name]);
-    this.#compare("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", keys);
-    if (other.nonce <= one.nonce)
-      this.#fault("previous-nonce", "namespace.nonce", "the nonce is not above that of the previous manifest", {
-        expected: `above ${one.nonce}`,
-        actual: String(other.nonce),
-      });
-    const changes = changesBetween(previous, this.#input.given);
-    const unsigned = unsignedChanges(previous, this.#input.given, changes).map(
-      (change) => `${change.place} (${change.before ?? NOT_THERE} before, ${change.after ?? NOT_THERE} now)`,
-    );
-    if (unsigned.length > 0)
-      this.#notes.push(`differences of the files that no approval signs: ${listed(unsigned, "; ")}`);
-    return changes;
-  }
-
-  /** Returns the members that a candidate does not fix. If one deployment matches, it is the only candidate. */
-  #unpinnedMembers(candidates: readonly Candidate[], changes: readonly Change[] | null): UnpinnedMember[] {
-    const { previous, accept, built } = this.#input;
-    const since = previous && changes && { previous: previous.manifest, changes };
-    const beside: Beside = {
-      pcrs: [...built.pcrs.keys()],
-      hasBinary: built.pivotHash !== null,
-      hasPrevious: previous !== null,
-    };
-    const unpinned = manifestMembers(this.#manifest, since).filter(({ isHeld }) =>
-      candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld(pins, beside)),
-    );
-    const byName = acceptedBy(unpinned.filter(({ isChanged }) => isChanged));
-    const accepted = new Set([...accept].map((name) => byName.get(name)));
-    const members = unpinned.map((member): UnpinnedMember => {
-      const { place, before, after, isChanged } = member;
-      const reviewed = accepted.has(member) ? "accepted" : "open";
-      const name = byName.get(member.name) === member ? member.name : member.ownName;
-      return Object.freeze({ name, place, before, after, status: isChanged ? reviewed : "unchanged" });
-    });
-    for (const { place, before, after, status } of members)
-      if (status === "open")
-        this.#fault("open-member", place, `no pin holds ${place}${previous === null ? "" : ", which changed"}`, {
-          expected: before,
-          actual: after,
-        });
-    this.#faultUnused(
-      [...accept].filter((name) => !byName.has(name)),
-      members,
-    );
-    return members;
-  }
-
-  #faultUnused(unused: readonly string[], members: readonly UnpinnedMember[]): void {
-    const names = members.filter(({ status }) => status !== "unchanged").map(({ name }) => name);
-    const could = names.length === 0 ? "nothing can be accepted" : `what can be accepted: ${listed(names, ", ")}`;
-    for (const name of unused)
-      this.#fault(
-        "unused-accept",
-        name,
-        `accept has no effect for ${name}: it is pinned, unchanged, absent, or in several workloads; ${could}`,
-      );
-  }
-
-  async #checkApprovals(): Promise<ReviewedApproval[]> {
-    const { given, beside } = this.#input;
-    const { manifestSet, shareSet } = this.#manifest;
-    return [
-      ...(await this.#checkSet("manifest", [...given.manifestSetApprovals, ...beside], manifestSet)),
-      ...(await this.#checkSet("share", given.shareSetApprovals, shareSet)),
-    ];
-  }
-
-  async #checkSet(
-    set: ReviewedApproval["set"],
-    approvals: readonly Approval[],
-    members: MemberSet,
-  ): Promise<ReviewedApproval[]> {
-    const checked = await checkApprovals(approvals, members, this.#input.given.hash, this.#cache);
-    return checked.approvals.map(({ member: { alias, pubKey }, status, message }) => {
-      const code = APPROVAL_CODES[status];
-      // QOS records an approval for every posted share, so a repeated one is not a fault (verify/README.md,
-      // "Approvals").
-      if (set === "share" && status === "repeated") this.#notes.push(`share set: ${message}: it counts once`);
-      else if (code !== null) this.#fault(code, alias, `${set} set: ${message}`);
-      return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });
-    });
-  }
-
-  #noteKeys(): void {
-    const { quorumKey, manifestSet, shareSet } = this.#facts.bootProof!;
-    if (isPublicSecret(quorumKey)) this.#notes.push("the quorum key's secret is public: anybody holds it");
-    if (isNobodysSet(manifestSet)) this.#notes.push("keys whose secrets are public can approve for the manifest set");
-    if (isNobodysSet(shareSet)) this.#notes.push("keys whose secrets are public can rebuild the quorum key");
-  }
+  const changes = previous === null ? null : comparePrevious(previous, given, found);
+  const members = unpinnedMembers(input, chosen, changes, found);
+  const approvals = [
+    ...(await reviewApprovals("manifest", [...given.manifestSetApprovals, ...input.beside], given, cache, found)),
+    ...(await reviewApprovals("share", given.shareSetApprovals, given, cache, found)),
+  ];
+  const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
+  if (isPublicSecret(quorumKey)) found.notes.push("the quorum key's secret is public: anybody holds it");
+  if (isNobodysSet(manifestSet)) found.notes.push("keys whose secrets are public can approve for the manifest set");
+  if (isNobodysSet(shareSet)) found.notes.push("keys whose secrets are public can rebuild the quorum key");
+  const approved = new Set(
+    approvals.filter(({ set, status }) => set === "manifest" && status === "valid").map(({ pubKey }) => pubKey),
+  );
+  const approvers = manifest.manifestSet.members.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }));
+  return Object.freeze({
+    format: "bootproof-review/1",
+    unknowable: Object.freeze(unknowable(previous !== null)),
+    ok: found.faults.length === 0,
+    manifestHash: toHex(hash),
+    manifestVersion: manifest.version,
+    namespace: manifest.namespace.name,
+    nonce: manifest.namespace.nonce,
+    deployment: chosen.length === 1 && chosen[0]!.reviewed.holds ? chosen[0]!.reviewed.name : null,
+    deployments: Object.freeze(candidates.map((one) => one.reviewed)),
+    measured: Object.freeze(measured),
+    members: Object.freeze(members),
+    changes,
+    approvers: Object.freeze({
+      threshold: manifest.manifestSet.threshold,
+      members: Object.freeze(approvers.map((one) => Object.freeze({ ...one, approved: approved.has(one.pubKey) }))),
+    }),
+    approvals: Object.freeze(approvals),
+    faults: Object.freeze(found.faults),
+    notes: Object.freeze(found.notes),
+  });
 }
 
-const APPROVAL_CODES: Readonly<Record<ApprovalStatus, ReviewFaultCode | null>> = {
-  valid: null,
-  stranger: "approval-stranger",
-  invalid: "approval-invalid",
-  repeated: "approval-repeated",
-};
+/**
+ * Returns the only deployment whose pins are all met. Otherwise returns those that match or, if none matches, all
+ * deployments.
+ */
+function chooseDeployment(candidates: readonly Candidate[], found: Findings): readonly Candidate[] {
+  const holding = candidates.filter(({ reviewed: { holds } }) => holds);
+  if (holding.length === 1) return holding;
+  const named = holding.length === 0 ? candidates : holding;
+  const names = listed(named.map(({ reviewed: { name } }) => JSON.stringify(name)));
+  if (holding.length > 1)
+    found.fault("several-deployments", "", `${holding.length} deployments match; no pin tells them apart: ${names}`);
+  else if (candidates.length > 1)
+    found.fault("no-deployment", "", `each deployment of the policy has a pin that does not hold: ${names}`);
+  for (const { name: deployment, pins } of named.map((one) => one.reviewed))
+    for (const { pin, detail, expected, actual } of pins.filter(({ holds }) => !holds))
+      found.fault("pin", pin, `${JSON.stringify(deployment)} pins ${pin}: ${detail}`, { deployment, expected, actual });
+  return named;
+}
 
-function describeMember(
-  { alias, pubKey }: QuorumMember,
-  approved: readonly ReviewedApproval[],
-): ManifestReview["approvers"]["members"][number] {
-  const key = toHex(pubKey);
-  return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
+/** Compares the measurements. Returns the names of those that were compared. */
+function compareBuilt(
+  { given: { manifest }, built }: Input,
+  candidates: readonly Candidate[],
+  pcrs: ReadonlyMap<number, string>,
+  found: Findings,
+): string[] {
+  const compared: string[] = [];
+  for (const [index, expected] of built.pcrs) {
+    const name = `pcr${index}`;
+    const isPinned = candidates.every(({ pins }) =>
+      pins.pcrs?.some((image) => image.some((pin) => pin.index === index)),
+    );
+    if (pcrs.has(index)) {
+      const message = `PCR${index} of the manifest differs from the image's`;
+      found.compare("image", `enclave.${name}`, message, [expected, pcrs.get(index)!]);
+    } else if (index !== SIGNER) {
+      found.fault("image-not-compared", name, `PCR${index} is measured, but no manifest has it`, { expected });
+    } else if (!isPinned) {
+      found.notes.push("PCR8 (the certificate that signed the image) is not pinned, and no manifest has it");
+    }
+    if (pcrs.has(index) || (index === SIGNER && isPinned)) compared.push(name);
+  }
+  if (built.pivotHash === null) return compared;
+  if (manifest.pivot === undefined) {
+    found.fault("binary-not-compared", "workloads", "the manifest has workloads instead of one binary");
+    return compared;
+  }
+  const message = "the manifest names another program than the binary that was given";
+  found.compare("binary", "pivot.hash", message, [built.pivotHash, toHex(manifest.pivot.hash)]);
+  return [...compared, "pivotHash"];
+}
+
+/** Checks the values that no policy can allow, and the root, which has to be one of the policy's. */
+function checkValues(
+  { pivot, enclave: { awsRootCertificate: root } }: Manifest,
+  pcrs: ReadonlyMap<number, string>,
+  { trustAnchors }: Policy,
+  found: Findings,
+): void {
+  if (pivot?.debugMode === true) found.fault("debug-mode", "pivot.debugMode", "the manifest requests debug mode");
+  for (const [index, actual] of pcrs) {
+    const about = `enclave.pcr${index}`;
+    if (isZeroPcr(actual)) found.fault("zero-pcr", about, `PCR${index} is zeros`, { actual });
+    else if (actual.length !== 2 * PCR_LENGTH)
+      found.fault("pcr-length", about, `PCR${index} has ${actual.length / 2} bytes, expected ${PCR_LENGTH}`);
+  }
+  if (trustAnchors.some(({ certificate }) => equalBytes(certificate.der, root))) return;
+  found.fault("aws-root", "enclave.awsRootCertificate", "the root in the manifest is not an anchor of the policy", {
+    expected: listed(trustAnchors.map(({ name }) => name)),
+    actual: toHex(root),
+  });
+}
+
+function comparePrevious(previous: GivenManifest, given: GivenManifest, found: Findings): readonly Change[] {
+  const [one, other] = [previous.manifest.namespace, given.manifest.namespace];
+  const keys = [toHex(one.quorumKey), toHex(other.quorumKey)] as const;
+  const anotherNamespace = "the previous manifest is of another namespace";
+  found.compare("previous-namespace", "namespace.name", anotherNamespace, [one.name, other.name]);
+  found.compare("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", keys);
+  if (other.nonce <= one.nonce)
+    found.fault("previous-nonce", "namespace.nonce", "the nonce is not above that of the previous manifest", {
+      expected: `above ${one.nonce}`,
+      actual: String(other.nonce),
+    });
+  const changes = changesBetween(previous, given);
+  const unsigned = unsignedChanges(previous, given, changes).map(
+    (change) => `${change.place} (${change.before ?? NOT_THERE} before, ${change.after ?? NOT_THERE} now)`,
+  );
+  if (unsigned.length > 0)
+    found.notes.push(`differences of the files that no approval signs: ${listed(unsigned, "; ")}`);
+  return changes;
+}
+
+/** Returns the members that a candidate does not fix. If one deployment matches, it is the only candidate. */
+function unpinnedMembers(
+  { given, previous, accept, built }: Input,
+  candidates: readonly Candidate[],
+  changes: readonly Change[] | null,
+  found: Findings,
+): UnpinnedMember[] {
+  const since = previous && changes && { previous: previous.manifest, changes };
+  const beside = { measured: built.pcrs, hasBinary: built.pivotHash !== null, hasPrevious: previous !== null };
+  const unpinned = manifestMembers(given.manifest, since).filter(({ isHeld }) =>
+    candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld({ pins, ...beside } satisfies Held)),
+  );
+  const byName = acceptedBy(unpinned.filter(({ isChanged }) => isChanged));
+  const accepted = new Set([...accept].map((name) => byName.get(name)));
+  const members = unpinned.map((member): UnpinnedMember => {
+    const { place, before, after, isChanged } = member;
+    const status = accepted.has(member) ? "accepted" : "open";
+    const name = byName.get(member.name) === member ? member.name : member.ownName;
+    return Object.freeze({ name, place, before, after, status: isChanged ? status : "unchanged" });
+  });
+  for (const { place, before: expected, after: actual } of members.filter(({ status }) => status === "open"))
+    found.fault("open-member", place, `no pin holds ${place}${previous === null ? "" : ", which changed"}`, {
+      expected,
+      actual,
+    });
+  const names = members.filter(({ status }) => status !== "unchanged").map(({ name }) => name);
+  const could = names.length === 0 ? "nothing can be accepted" : `what can be accepted: ${listed(names, ", ")}`;
+  const why = "it is pinned, unchanged, absent, or in several workloads";
+  for (const name of accept)
+    if (!byName.has(name)) found.fault("unused-accept", name, `accept has no effect for ${name}: ${why}; ${could}`);
+  return members;
 }
 
 /** Returns members by their own name and, if no other member shares the common name, also by the common name. */
@@ -441,6 +350,30 @@ function acceptedBy(changed: readonly ManifestMember[]): ReadonlyMap<string, Man
     ...alone.map((member) => [member.name, member] as const),
     ...changed.map((member) => [member.ownName, member] as const),
   ]);
+}
+
+const APPROVAL_CODES: Readonly<Record<ApprovalStatus, ReviewFaultCode | null>> = {
+  valid: null,
+  stranger: "approval-stranger",
+  invalid: "approval-invalid",
+  repeated: "approval-repeated",
+};
+
+async function reviewApprovals(
+  set: ReviewedApproval["set"],
+  given: readonly Approval[],
+  { manifest, hash }: GivenManifest,
+  cache: SignatureCache,
+  found: Findings,
+): Promise<ReviewedApproval[]> {
+  const { approvals } = await checkApprovals(given, manifest[`${set}Set`], hash, cache);
+  return approvals.map(({ member: { alias, pubKey }, status, message }) => {
+    const code = APPROVAL_CODES[status];
+    // QOS records an approval for every posted share, so a repeated one is no fault (verify/README.md, "Approvals").
+    if (set === "share" && status === "repeated") found.notes.push(`share set: ${message}: it counts once`);
+    else if (code !== null) found.fault(code, alias, `${set} set: ${message}`);
+    return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });
+  });
 }
 
 function unknowable(hasPrevious: boolean): string[] {

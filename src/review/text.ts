@@ -1,17 +1,15 @@
 /** The document of a review. */
 import { listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
-import { changeRow } from "../diff/text.js";
-import { sideBySide } from "../report/compare.js";
+import { changeRow, valueRows } from "../diff/text.js";
 import { printableStart, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import { type Doc, type Row, type Section, labelled, rows, section, words } from "../show/doc.js";
+import { type Doc, type Row, type Section, rows, section, words } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import type { ReviewedDeployment } from "./deployments.js";
 import type { ReviewFault } from "./faults.js";
 import type { ManifestReview, UnpinnedMember } from "./review.js";
 
-const MAX_VALUE = 1000;
 /** Maximum characters of an unchanged value, which nobody has to read. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
@@ -58,21 +56,14 @@ function verdictSection(review: ManifestReview): Section {
 }
 
 function faultRow({ code, message, expected, actual, advice }: ReviewFault): Row {
-  const sides = expected !== null && actual !== null ? sideBySide(expected, actual) : null;
   // The values of an open member are left out here, because the list of members shows them in full.
-  const compared =
-    code === "open-member"
-      ? []
-      : [
-          ...labelled("expected", sides?.expected ?? linesOf(expected)),
-          ...labelled("actual", sides?.actual ?? linesOf(actual)),
-        ];
-  const below = [...compared, { label: "to do", text: advice }];
-  return { label: "FAIL", tone: "bad", text: `${message} (${code})`, below };
-}
-
-function linesOf(text: string | null): readonly string[] {
-  return text === null ? [] : text.split("\n").map((line) => printableStart(line, MAX_VALUE));
+  const values = code === "open-member" ? [] : valueRows(["expected", "actual"], [expected, actual]).rows;
+  return {
+    label: "FAIL",
+    tone: "bad",
+    text: `${message} (${code})`,
+    below: [...values, { label: "to do", text: advice }],
+  };
 }
 
 function deploymentRow({ name, pins, notCompared }: ReviewedDeployment): Row {

@@ -233,8 +233,7 @@ describe("a history", () => {
           code: "approvers",
           release: "2026.2.0/signer",
           index: 1,
-          message:
-            "0 of its approvers are in the manifest set of 2026.1.0/signer, the release before, expected 2",
+          message: "0 of its approvers are in the manifest set of 2026.1.0/signer, the release before, expected 2",
         },
         {
           code: "manifest-set-demanded",

@@ -40,8 +40,8 @@ async function faultsOf(options: unknown, manifest: Uint8Array = bytesOf(V1)): P
 
 it("knows these names", () => {
   expect(ACCEPTABLE).toEqual([
-    ...["namespace", "nonce", "quorumKey", "pivotHash", "restart", "args", "bridgeConfig", "env", "workloads"],
-    ...["mounts", "pcr0", "pcr1", "pcr2", "pcr3", "qosCommit", "version", "manifestSet", "shareSet", "patchSet"],
+    ...["namespace", "nonce", "quorumKey", "pivotHash", "restart", "args", "bridgeConfig", "env", "mounts"],
+    ...["workloads", "pcr0", "pcr1", "pcr2", "pcr3", "qosCommit", "version", "manifestSet", "shareSet", "patchSet"],
     ...["dns", "clientTimeoutMs", "poolSize", "volumes"],
   ]);
 });
