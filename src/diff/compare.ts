@@ -3,7 +3,7 @@ import { withoutPrototype } from "../decode/input.js";
 import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
 import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
-import { ReportedPlaces, placeIn } from "./place.js";
+import { placeIn, placesAbove } from "./place.js";
 
 /** The contents of both inputs at a place. Undefined means absent. */
 export type Sides = readonly [before: Content | undefined, after: Content | undefined];
@@ -53,12 +53,22 @@ export type Compare = (sides: Sides, at: At) => readonly Found[];
 
 /** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
 export class Reporting {
-  readonly reported: ReportedPlaces;
   readonly #tally: { left: number; uncounted: number };
+  readonly #reported: ReadonlySet<string>;
+  readonly #above: ReadonlySet<string>;
 
   private constructor(tally: { left: number; uncounted: number }, reported: readonly string[]) {
     this.#tally = tally;
-    this.reported = new ReportedPlaces(reported);
+    this.#reported = new Set(reported);
+    this.#above = new Set(reported.flatMap(placesAbove));
+  }
+
+  has(place: string): boolean {
+    return this.#reported.has(place);
+  }
+
+  hasBelow(place: string): boolean {
+    return this.#above.has(place);
   }
 
   static of(most: number): Reporting {
@@ -110,7 +120,7 @@ const GATHERED: Readonly<Record<string, Rule | null>> = {
 /** Returns every change at and below a place. */
 export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly Found[] {
   const rule = ruleFor(given, sides);
-  if (rule === null || at.reporting.reported.has(at.place)) return [];
+  if (rule === null || at.reporting.has(at.place)) return [];
   const { instead, also, then, entry } = rule;
   const compare = rule.what === undefined ? compareInside : compareValues;
   const own = instead === undefined ? compare(sides, at, rule) : instead(sides, at);
@@ -120,7 +130,7 @@ export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly
 }
 
 /** Gives the changes the key of the entry that they are in. */
-function entered(changes: readonly Found[], entry: string): readonly Found[] {
+export function entered(changes: readonly Found[], entry: string): readonly Found[] {
   return changes.map((change) => (change.entry === "" ? { ...change, entry } : change));
 }
 
@@ -184,7 +194,7 @@ function compareInside(sides: Sides, at: At, rule: Rule): readonly Found[] {
 function compareOneSided(sides: Sides, at: At, rule: Rule): readonly Found[] {
   const { only, even = [], members, each, inner = "other" } = rule;
   if (only !== undefined) return [...compareWhole(only, sides, at, rule), ...compareParts(sides, at, rule, even)];
-  const isReportedInside = at.reporting.reported.hasBelow(at.place);
+  const isReportedInside = at.reporting.hasBelow(at.place);
   const isOfParts = members !== undefined || each !== undefined || isReportedInside;
   const changes = isOfParts ? compareParts(sides, at, rule) : [];
   return changes.length > 0 || isReportedInside ? changes : at.reporting.keep(inner, sides, at.place);

@@ -3,12 +3,11 @@ import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { KINDS } from "../inspect/kinds.js";
-import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
+import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, found, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
-import { value } from "./comparers.js";
 import type { ContentObject } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
-import { POLICY_FILE, type PolicyFacts, comparePolicies } from "./policy.js";
+import { type PolicyFacts, comparePolicies } from "./policy.js";
 import { RULES } from "./rules.js";
 import { type DiffInput, type Side, readSide } from "./sides.js";
 
@@ -103,7 +102,11 @@ export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Dif
   const reporting = Reporting.of(most);
   const about = { kind: before.kind, compared: null, most };
   if (before.kind === "policy")
-    return differenceOf(policyChanges(before.policy, (after as typeof before).policy, "", reporting), reporting, about);
+    return differenceOf(
+      comparePolicies(before.policy, (after as typeof before).policy, "", reporting),
+      reporting,
+      about,
+    );
   const { tree } = after as typeof before;
   const changes = compareTrees([before.tree, tree], { place: "", name: "", reporting }, RULES[before.kind]);
   const policies =
@@ -158,22 +161,11 @@ function incomparable(before: Side, after: Side): MalformedError {
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
-const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
-
-/** Returns the changes of what policies accept, and the differences of their files that no such change covers. */
-function policyChanges(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): readonly Found[] {
-  const { found, contents } = comparePolicies(before, after, place);
-  const rest = reporting.without(found.filter(({ isWhole }) => isWhole).map((one) => one.place));
-  const others = compareTrees(contents, { place, name: "", reporting: rest }, POLICY_FILE).map((change): Found => {
-    return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
-  });
-  return [...found, ...others];
-}
-
 function packedChanges(before: PolicyFacts | null, after: PolicyFacts | null, reporting: Reporting): readonly Found[] {
-  if (before !== null && after !== null) return policyChanges(before, after, "policy", reporting);
-  const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
-  return value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy");
+  if (before !== null && after !== null) return comparePolicies(before, after, "policy", reporting);
+  const [one, other] = [before, after].map((side) => side && (side.policy.name ?? "a policy without a name"));
+  const turn = before === null ? "added" : "removed";
+  return one === other ? [] : [found("bundle.policy", { place: "policy", before: one!, after: other!, turn })];
 }
 
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };

@@ -16,32 +16,7 @@ function stepText(name: string): string {
   return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
 }
 
-/** Places whose changes are reported. Each covers everything below it. */
-export class ReportedPlaces {
-  readonly #places: ReadonlySet<string>;
-  readonly #sorted: readonly string[];
-
-  constructor(places: readonly string[]) {
-    this.#places = new Set(places);
-    this.#sorted = [...this.#places].sort();
-  }
-
-  has(place: string): boolean {
-    return this.#places.has(place);
-  }
-
-  hasBelow(place: string): boolean {
-    return [`${place}.`, `${place}[`].some((start) => this.#firstFrom(start)?.startsWith(start) === true);
-  }
-
-  /** Returns the first place that is not before the text in sorted order. */
-  #firstFrom(text: string): string | undefined {
-    let [low, high] = [0, this.#sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#sorted[middle]! < text) low = middle + 1;
-      else high = middle;
-    }
-    return this.#sorted[low];
-  }
+/** Returns the places that contain the place, and other texts if a name has dots, which are no places. */
+export function placesAbove(place: string): string[] {
+  return [...place.matchAll(/[.[]/g)].map(({ index }) => place.slice(0, index));
 }

@@ -6,9 +6,8 @@ import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
 import { shownCertificate } from "../inspect/shown.js";
 import { type ChangeId, type Found, found } from "./changes.js";
-import { type Comparer, entries, ignored, members, toggle, value } from "./comparers.js";
-import type { Rule, Sides } from "./compare.js";
-import { type Content, type ContentObject, contentJson, contentText } from "./content.js";
+import { type Reporting, type Rule, type Sides, addedOrRemoved, compareTrees, entered } from "./compare.js";
+import { type Content, type ContentObject, byKey, contentJson, contentText } from "./content.js";
 import { placeIn } from "./place.js";
 import { certificateText } from "./rules.js";
 
@@ -28,12 +27,57 @@ export async function readPolicy(
   options: ParsePolicyOptions,
 ): Promise<PolicyFacts> {
   const policy = parsePolicy(file, options);
-  const anchors = await Promise.all(
-    policy.trustAnchors.map(async ({ certificate }) =>
-      certificateText((await shownCertificate(certificate)) as Content),
-    ),
-  );
-  return { policy, json, anchors };
+  const anchors = await Promise.all(policy.trustAnchors.map(({ certificate }) => shownCertificate(certificate)));
+  return { policy, json, anchors: anchors.map((one) => certificateText(one as Content)) };
+}
+
+type Comparer<T> = (before: T, after: T, place: string) => readonly Found[];
+
+/** Comparers of all members. A new member without a comparer is a compile error. */
+type Comparers<T> = { readonly [K in keyof T]-?: Comparer<T[K]> };
+
+/** `isEntry` means that the name of a member is the key of its changes. */
+function compareMembers<T extends object>(
+  comparers: Comparers<T>,
+  [before, after]: readonly [T, T],
+  place: string,
+  isEntry = false,
+): Found[] {
+  return (Object.keys(comparers) as (keyof T & string)[]).flatMap((name) => {
+    const changes = comparers[name](before[name], after[name], placeIn(place, name));
+    return isEntry ? entered(changes, name) : changes;
+  });
+}
+
+/** Compares values by their texts. Undefined means absent. */
+function value<T>(what: ChangeId, show: (value: T) => string = String): Comparer<T | undefined> {
+  return (...[one, other, place]) => {
+    const [before, after] = [one, other].map((side) => (side === undefined ? null : show(side))) as [string, string];
+    return before === after ? [] : [found(what, { place, before, after, turn: addedOrRemoved(one, other) })];
+  };
+}
+
+/** Compares values by what they accept, and by their texts where only one side has a value. */
+function accepted<T>(
+  what: ChangeId,
+  accepts: Accepts<T>,
+  show: (value: T) => string = String,
+): Comparer<T | undefined> {
+  return (before, after, place) => {
+    if (before === undefined || after === undefined) return value(what, show)(before, after, place);
+    const turn = accepts(before, after);
+    return turn === null ? [] : [found(what, { place, before: show(before), after: show(after), turn })];
+  };
+}
+
+/** Reports the texts that only one side has. */
+function texts(what: ChangeId): Comparer<readonly string[]> {
+  return (before, after, place) => {
+    const [one, other] = [byKey(before, String), byKey(after, String)];
+    return [...new Set([...one.keys(), ...other.keys()])].flatMap((key, index) =>
+      entered(value<string>(what)(one.get(key), other.get(key), placeIn(place, key, index)), key),
+    );
+  };
 }
 
 interface PinRow<P> {
@@ -71,55 +115,31 @@ const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   provenance: { about: "Who built the program", show: textOf },
 };
 
-/** Returns a comparer for values that decide which evidence passes. */
-function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Comparer<T> {
-  return (before, after, place) => {
-    if (before === undefined || after === undefined) return value(what, show)(before, after, place);
-    const turn = accepts(before, after);
-    return turn === null ? [] : [found(what, { place, before: show(before), after: show(after), turn })];
-  };
-}
-
 function comparePin<K extends PinName>(name: K, sides: readonly DeploymentPins[], place: string): readonly Found[] {
   const { about, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
   const [before, after] = sides.map((side) => side[name] as PinTypes[K]["pin"] | undefined);
-  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", ACCEPTED[name].accepts, show)(
-    before,
-    after,
-    placeIn(place, name),
-  );
-  return changes.map((change) => ({ ...change, about, entry: `${name} of ${sides[0]!.name}` }));
+  const compare = accepted<PinTypes[K]["pin"]>("policy.pin", ACCEPTED[name].accepts, show);
+  return compare(before, after, placeIn(place, name)).map((change) => ({ ...change, about, entry: name }));
 }
 
 const typesText = (types: readonly string[] | null): string => (types === null ? "any" : types.join("\n"));
-
-type BesidePins = Omit<DeploymentPins, PinName>;
-
-const compareBesidePins = members<BesidePins>({
-  name: value("policy.deployment-name"),
-  kind: value("policy.kind"),
-  open: entries("policy.open"),
-  appProofTypes: ignored,
-  appProofBytes: ignored,
-});
-
 const compareTypes = accepted("policy.app-proof-types", acceptsListOrAny, typesText);
 const compareBytes = accepted("policy.app-proof-bytes", acceptsBytes, (bytes) => (bytes ? "any bytes" : "none"));
 
+const BESIDE_PINS: Comparers<Omit<DeploymentPins, PinName | "appProofTypes" | "appProofBytes">> = {
+  name: value("policy.deployment-name"),
+  kind: value("policy.kind"),
+  open: texts("policy.open"),
+};
+
 function compareDeployment(before: DeploymentPins, after: DeploymentPins, place: string): readonly Found[] {
-  const others = compareBesidePins(before, after, place);
-  const types = [
+  const changes = [
+    ...PIN_NAMES.flatMap((name) => comparePin(name, [before, after], place)),
+    ...compareMembers(BESIDE_PINS, [before, after], place),
     ...compareTypes(before.appProofTypes, after.appProofTypes, `${place}.appProofs.types`),
     ...compareBytes(before.appProofBytes, after.appProofBytes, `${place}.appProofs.bytes`),
   ];
-  return [
-    ...PIN_NAMES.flatMap((name) => comparePin(name, [before, after], place)),
-    ...[...others, ...types].map((change) => ({ ...change, entry: entryOf(change, before.name) })),
-  ];
-}
-
-function entryOf({ entry }: Found, name: string): string {
-  return entry === "" ? name : `${entry} of ${name}`;
+  return changes.map((one) => ({ ...one, entry: one.entry === "" ? before.name : `${one.entry} of ${before.name}` }));
 }
 
 /** Two matching deployments, or one deployment without a counterpart. */
@@ -138,7 +158,7 @@ const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.t
 /** The criteria by which deployments are paired, in order: name, pins, index. */
 const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
   (deployment) => (isNamed(deployment) ? deployment.name : null),
-  (deployment) => pinsText(deployment),
+  (deployment) => textOf({ ...deployment, name: "" }),
   (deployment) => (isNamed(deployment) ? null : deployment.name),
 ];
 
@@ -162,10 +182,6 @@ function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPi
   return [...pairs, ...rest.map((one) => ({ key: keyOf(one), before: undefined, after: one }))];
 }
 
-function pinsText(deployment: DeploymentPins): string {
-  return textOf({ ...deployment, name: "" });
-}
-
 /** Returns a text with the pins and the open questions of a deployment. */
 function deploymentText(deployment: DeploymentPins): string {
   const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
@@ -177,8 +193,7 @@ function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
   return pairs.flatMap(({ key, before, after }, index) => {
     const at = placeIn(place, key, index);
     if (before !== undefined && after !== undefined) return compareDeployment(before, after, at);
-    const { name } = (before ?? after)!;
-    return value("policy.deployment", deploymentText)(before, after, at).map((change) => ({ ...change, entry: name }));
+    return entered(value("policy.deployment", deploymentText)(before, after, at), (before ?? after)!.name);
   });
 }
 
@@ -212,55 +227,35 @@ function ageText(age: number | null): string {
 
 const acceptsRule: Accepts<boolean> = (before, after) => turnOf(!after || before, after || !before);
 
-function rule<T>(
-  accepts: Accepts<T>,
-  show?: (value: T) => string,
-): (before: T, after: T, place: string) => readonly Found[] {
-  return accepted("policy.app-proofs", accepts, show);
-}
-
 /** Comparers of the rules about app proofs. In some rules, null is a value and does not mean absent. */
-const APP_PROOF_ROWS: {
-  readonly [K in keyof AppProofRules]: (
-    before: AppProofRules[K],
-    after: AppProofRules[K],
-    place: string,
-  ) => readonly Found[];
-} = {
+const APP_PROOFS: Comparers<AppProofRules> = {
   types: compareTypes,
-  maxAge: rule(acceptsAge, ageText),
-  untimed: rule(acceptsListOrAny, typesText),
-  required: rule(acceptsRule),
-  coverage: rule(acceptsRule),
-  decision: rule(acceptsRule),
+  maxAge: accepted("policy.app-proofs", acceptsAge, ageText),
+  untimed: accepted("policy.app-proofs", acceptsListOrAny, typesText),
+  required: accepted("policy.app-proofs", acceptsRule),
+  coverage: accepted("policy.app-proofs", acceptsRule),
+  decision: accepted("policy.app-proofs", acceptsRule),
 };
 
-function compareAppProofs(before: AppProofRules, after: AppProofRules, place: string): readonly Found[] {
-  const one = <K extends keyof AppProofRules>(name: K): readonly Found[] =>
-    APP_PROOF_ROWS[name](before[name], after[name], placeIn(place, name)).map((change) => ({ ...change, entry: name }));
-  return (Object.keys(APP_PROOF_ROWS) as (keyof AppProofRules)[]).flatMap((name) => one(name));
+/** What policies accept. Two versions of a signed policy differ in that, so `signed` itself is not compared. */
+interface Accepted extends Omit<Policy, "signed" | "trustAnchors"> {
+  readonly trustAnchors: readonly string[];
 }
 
-type PolicyRow = (before: PolicyFacts, after: PolicyFacts, place: string) => readonly Found[];
-
-/** Two versions of a signed policy differ in what they accept, so `signed` itself is not compared. */
-const POLICY_ROWS: { readonly [K in Exclude<keyof Policy, "signed">]: PolicyRow } = {
+const POLICY: Comparers<Accepted> = {
   trustAnchors: (before, after, place) =>
-    entries("policy.trust-anchor")(before.anchors, after.anchors, place).map((change) => ({
-      ...change,
-      place,
-    })),
-  allowDebug: (before, after, place) =>
-    toggle("policy.allow-debug")(before.policy.allowDebug, after.policy.allowDebug, place),
-  deployments: (before, after, place) => {
-    const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
-    return [...comparePairs(pairs, place), ...compareOrder(pairs, after.policy.deployments, place)];
+    texts("policy.trust-anchor")(before, after, place).map((change) => ({ ...change, place })),
+  allowDebug: (before, after, place) => {
+    const turn = before ? "lower" : "changed";
+    return value<boolean>("policy.allow-debug")(before, after, place).map((change) => ({ ...change, turn }));
   },
-  maxAge: (before, after, place) =>
-    accepted("policy.max-age", acceptsAge, ageText)(before.policy.maxAge, after.policy.maxAge, place),
-  appProofs: (before, after, place) => compareAppProofs(before.policy.appProofs, after.policy.appProofs, place),
-  name: (before, after, place) =>
-    value<string>("policy.name")(before.policy.name ?? undefined, after.policy.name ?? undefined, place),
+  deployments: (before, after, place) => {
+    const pairs = pairsOf(before, after);
+    return [...comparePairs(pairs, place), ...compareOrder(pairs, after, place)];
+  },
+  maxAge: accepted("policy.max-age", acceptsAge, ageText),
+  appProofs: (before, after, place) => compareMembers(APP_PROOFS, [before, after], place, true),
+  name: (before, after, place) => value("policy.name")(before ?? undefined, after ?? undefined, place),
 };
 
 /** Hex of any case. Comments inside are compared exactly. */
@@ -270,20 +265,15 @@ const ANY_CASE: Rule = {
   members: { comment: {} },
 };
 const SET: Rule = { members: { members: ANY_CASE } };
+const HEX = ["pcrs", "manifestHash", "pivotHash", "workloads", "quorumKey", "userData", "publicKey"];
 
 /** The rules for content that no change above covers. */
-export const POLICY_FILE: Rule = {
+const POLICY_FILE: Rule = {
   members: {
     deployments: {
       each: {
         members: {
-          pcrs: ANY_CASE,
-          manifestHash: ANY_CASE,
-          pivotHash: ANY_CASE,
-          workloads: ANY_CASE,
-          quorumKey: ANY_CASE,
-          userData: ANY_CASE,
-          publicKey: ANY_CASE,
+          ...Object.fromEntries(HEX.map((name) => [name, ANY_CASE])),
           manifestSet: SET,
           shareSet: SET,
           open: { key: contentText },
@@ -293,30 +283,25 @@ export const POLICY_FILE: Rule = {
   },
 };
 
-type Keys = ReadonlyMap<DeploymentPins, string>;
-
 /** Returns the content of the file. Each deployment has the key of its pair, so that pairs are compared. */
-function contentOf({ json, policy }: PolicyFacts, keys: Keys): Content {
+function contentOf({ json, policy }: PolicyFacts, keys: ReadonlyMap<DeploymentPins | undefined, string>): Content {
   const file = json as ContentObject;
-  const deployments = (file["deployments"] as Content[]).map((one, index) => [
-    keys.get(policy.deployments[index]!),
-    one,
-  ]);
+  const deployments = (file["deployments"] as Content[]).map((one, at) => [keys.get(policy.deployments[at]), one]);
   return { ...file, deployments: Object.fromEntries(deployments) as ContentObject };
 }
 
-interface ComparedPolicies {
-  readonly found: readonly Found[];
-  /** The contents in which to look for other differences. */
-  readonly contents: Sides;
-}
+const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
-export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string): ComparedPolicies {
-  const names = Object.keys(POLICY_ROWS) as (keyof typeof POLICY_ROWS)[];
+/** Returns the changes of what policies accept, and the differences of their files that no such change covers. */
+export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): Found[] {
   const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
-  const keys = new Map(pairs.flatMap(({ key, before: one, after: other }) => [one, other].map((side) => [side!, key])));
-  return {
-    found: names.flatMap((name) => POLICY_ROWS[name](before, after, placeIn(place, name))),
-    contents: [contentOf(before, keys), contentOf(after, keys)],
-  };
+  const [one, other] = [before, after].map(({ policy, anchors }) => ({ ...policy, trustAnchors: anchors }));
+  const changes = compareMembers<Accepted>(POLICY, [one!, other!], place);
+  const keys = new Map(pairs.flatMap((pair) => [pair.before, pair.after].map((side) => [side, pair.key])));
+  const rest = reporting.without(changes.filter(({ isWhole }) => isWhole).map((change) => change.place));
+  const contents: Sides = [contentOf(before, keys), contentOf(after, keys)];
+  const others = compareTrees(contents, { place, name: "", reporting: rest }, POLICY_FILE).map((change): Found => {
+    return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
+  });
+  return [...changes, ...others];
 }
