@@ -19,10 +19,15 @@ import {
 import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { type Fault, MalformedError, attempt, attemptLater, faultsIn } from "../errors.js";
 import { type Described, UNKNOWN, besideIn } from "../inspect/described.js";
-import { inspectDocument } from "../inspect/documents.js";
+import {
+  envelopeTree,
+  inspectDocument,
+  manifestTree,
+  unknownInEnvelope,
+  unknownInManifest,
+} from "../inspect/documents.js";
 import { inspectAppProofs, inspectBootProof } from "../inspect/evidence.js";
 import { type EvidenceKind, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
-import { envelopeTree, manifestTree, unknownInEnvelope, unknownInManifest } from "../inspect/manifests.js";
 import { inspectProvenance } from "../inspect/provenance.js";
 import { type CommitmentKind, checkCommitment } from "../verify/commitment.js";
 import { manifestHash } from "../verify/manifest-binding.js";

@@ -1,11 +1,37 @@
-/** Attestation documents: the COSE_Sign1 and its payload. */
-import { toHex } from "../bytes.js";
+/** Attestation documents, manifests, envelopes and approvals. */
+import { equalBytes, toHex } from "../bytes.js";
 import { DOCUMENT_KEYS, readAttestationDocument } from "../decode/attestation-document.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { COSE_SIGN1_TAG, decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { plainNumbers } from "../decode/json-numbers.js";
+import { decodeApproval } from "../decode/manifest/approval.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
+import {
+  type Approval,
+  type Manifest,
+  type ManifestEnvelope,
+  type PivotManifest,
+  approvalNames,
+  decodeManifest,
+  decodeManifestEnvelope,
+} from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { algorithmFaults } from "../verify/attestation.js";
-import { type DescribedObject, type Inspected, UNREADABLE, inspectedAs, unshown } from "./described.js";
+import { sha256 } from "../verify/digest.js";
+import { manifestHash } from "../verify/manifest-binding.js";
+import { AWS_NITRO_ROOT_G1 } from "../verify/trust-anchor.js";
+import {
+  type Described,
+  type DescribedObject,
+  type Inspected,
+  UNKNOWN,
+  UNREADABLE,
+  inspectedAs,
+  membersOf,
+  restOf,
+  unshown,
+} from "./described.js";
 import { shownObject, treeOf } from "./shown.js";
 
 export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
@@ -37,3 +63,96 @@ export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
 const inCamelCase = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const MEMBERS = Object.fromEntries(DOCUMENT_KEYS.map((key) => [key, inCamelCase(key)]));
 const TAGGED = { outermostTag: COSE_SIGN1_TAG } as const;
+
+export function inspectManifest(bytes: Uint8Array): Promise<Inspected> {
+  return inspectEither(bytes, decodeManifest, async (manifest, json) => ({
+    ...(await shownManifest(manifest)),
+    [UNKNOWN]: unknownInManifest(manifest, json),
+  }));
+}
+
+export function inspectEnvelope(bytes: Uint8Array): Promise<Inspected> {
+  return inspectEither(bytes, decodeManifestEnvelope, async (envelope, json) => ({
+    ...envelopeTree(envelope),
+    manifest: await shownManifest(envelope.manifest),
+    [UNKNOWN]: unknownInEnvelope(envelope, json),
+  }));
+}
+
+export function inspectApproval(bytes: Uint8Array): Promise<Inspected> {
+  return inspectEither(bytes, decodeApproval, (approval, json) => ({
+    ...approvalTree(approval),
+    [UNKNOWN]: restOf(json, approval),
+  }));
+}
+
+/** Inspects JSON or Borsh. JSON that cannot be read is shown as it is. */
+async function inspectEither<T>(
+  bytes: Uint8Array,
+  decode: (bytes: Uint8Array) => T,
+  show: (value: T, json: JsonValue | undefined) => DescribedObject | Promise<DescribedObject>,
+): Promise<Inspected> {
+  const { value, faults } = attempt(() => decode(bytes));
+  const literal = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
+  const json = literal === undefined ? undefined : plainNumbers(literal).value;
+  const unread = json === undefined ? null : { [UNREADABLE]: json as Described };
+  return inspectedAs(faults, value === undefined ? unread : await show(value, json));
+}
+
+/**
+ * Returns the members of a manifest's JSON that were not read. A pivot manifest may have unknown members, which are
+ * ignored and not hashed. A workload manifest with unknown members is refused.
+ */
+export function unknownInManifest(manifest: Manifest, json: unknown): Described | undefined {
+  return restOf(json, readOf(manifest));
+}
+
+function readOf(manifest: Manifest): unknown {
+  return manifest.pivot === undefined || manifest;
+}
+
+export function unknownInEnvelope(envelope: ManifestEnvelope, json: unknown): Described | undefined {
+  const names = approvalNames(envelope.manifest.version, membersOf(json));
+  return restOf(json, {
+    manifest: readOf(envelope.manifest),
+    [names.manifestSet]: envelope.manifestSetApprovals,
+    [names.shareSet]: envelope.shareSetApprovals,
+  });
+}
+
+export function manifestTree(manifest: Manifest): DescribedObject {
+  return treeOf(manifest) as DescribedObject;
+}
+
+export function envelopeTree(envelope: ManifestEnvelope): DescribedObject {
+  const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
+  return {
+    manifest: manifestTree(manifest),
+    manifestSetApprovals: manifestSetApprovals.map(approvalTree),
+    shareSetApprovals: shareSetApprovals.map(approvalTree),
+  };
+}
+
+function approvalTree({ member, signature }: Approval): DescribedObject {
+  return treeOf({ ...member, signature }) as DescribedObject;
+}
+
+async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
+  const { version, enclave, workloads, ...others } = manifest;
+  const { patchSet } = manifest as Partial<PivotManifest>;
+  const { awsRootCertificate: root, ...measured } = enclave;
+  // The AWS root is not shown in full, because its hash identifies it.
+  const isAwsRoot = equalBytes(root, AWS_NITRO_ROOT_G1.certificate.der);
+  return treeOf({
+    version,
+    hash: await manifestHash(manifest),
+    ...others,
+    enclave: {
+      ...measured,
+      awsRootCertificateSha256: await sha256(root),
+      ...(!isAwsRoot && { awsRootCertificate: root }),
+    },
+    workloads: workloads?.map((one) => ({ ...one, imageDigest: imageDigestText(one.imageDigest) })),
+    patchSet: patchSet && { ...patchSet, members: patchSet.members.map(({ pubKey }) => pubKey) },
+  }) as DescribedObject;
+}

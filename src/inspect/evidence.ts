@@ -27,8 +27,7 @@ import {
   unshown,
   within,
 } from "./described.js";
-import { inspectDocument } from "./documents.js";
-import { inspectEnvelope, inspectManifest } from "./manifests.js";
+import { inspectDocument, inspectEnvelope, inspectManifest } from "./documents.js";
 import { shownObject } from "./shown.js";
 
 /** Maximum number of boot proofs that are inspected, as in a bundle. */
@@ -44,7 +43,7 @@ export async function inspectBootProof(json: unknown): Promise<Inspected> {
   const parts = { attestationDocument: document, manifest, manifestEnvelope: envelope };
   const areRead = Object.entries(parts).map(([name, part]) => [name, part?.says ? true : undefined] as const);
   const says = {
-    ...(await (form === null ? shownClaims(value) : shownDetails(value, form, membersOf(inside)))),
+    ...(await shownClaims(value, form, membersOf(inside))),
     attestationDocument: document?.says,
     manifest: manifest?.says,
     manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
@@ -65,29 +64,18 @@ export function inspectBootProofs(list: readonly unknown[]): Promise<Inspected> 
 
 type ReadBootProof = Reading<BootProof>["value"];
 
-function shownClaims({
-  ephemeralPublicKey,
-  labels,
-  createdAt,
-  declaredManifestVersion,
-}: ReadBootProof): Promise<DescribedObject> {
-  return shownObject({
-    ephemeralPublicKey,
-    labels,
-    createdAt: createdAt && timeOf(createdAt),
-    declaredManifestVersion,
-  });
-}
-
-async function shownDetails(
-  value: ReadBootProof,
-  { claims }: ProvisioningForm,
+/** Returns what the service claims beside the evidence. Each form of a boot proof has claims of its own. */
+async function shownClaims(
+  { ephemeralPublicKey, labels, createdAt, declaredManifestVersion }: ReadBootProof,
+  form: ProvisioningForm | null,
   file: DescribedObject,
 ): Promise<DescribedObject> {
+  const time = createdAt && timeOf(createdAt);
+  if (form === null) return shownObject({ ephemeralPublicKey, labels, createdAt: time, declaredManifestVersion });
   return {
     "(form)": "provisioning details, which share holders see",
-    ...(await shownObject({ ephemeralPublicKey: value.ephemeralPublicKey ?? undefined })),
-    ...Object.fromEntries(claims.map(({ name }) => [name, file[name]])),
+    ...(await shownObject({ ephemeralPublicKey: ephemeralPublicKey ?? undefined })),
+    ...Object.fromEntries(form.claims.map(({ name }) => [name, file[name]])),
   };
 }
 

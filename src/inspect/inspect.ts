@@ -22,7 +22,7 @@ import {
   inspectedAs,
   membersOf,
 } from "./described.js";
-import { inspectDocument } from "./documents.js";
+import { inspectApproval, inspectDocument, inspectEnvelope, inspectManifest } from "./documents.js";
 import { inspectActivity, inspectAppProof, inspectAppProofs, inspectBootProof, inspectBootProofs } from "./evidence.js";
 import {
   type YamlReader,
@@ -37,7 +37,6 @@ import {
 } from "./files.js";
 import { type EvidenceKind, type Recognised, recognise } from "./kinds.js";
 import { inspectImageStream, onePiece } from "./image.js";
-import { inspectApproval, inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";
 import { inspectProvenance, inspectTrustedRoot } from "./provenance.js";
 

@@ -16,7 +16,7 @@ import type { DeploymentPins } from "../appraise/parsed-policy.js";
 import { type PinName, commonPcrs } from "../appraise/pins.js";
 import type { Change } from "../diff/diff.js";
 import { type Content, contentJson, memberOf } from "../diff/content.js";
-import { manifestTree } from "../inspect/manifests.js";
+import { manifestTree } from "../inspect/documents.js";
 
 /** What can fix a value: a deployment, and what the caller has besides the policy. */
 export interface Held {
