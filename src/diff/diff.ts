@@ -3,11 +3,11 @@ import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { KINDS } from "../inspect/kinds.js";
-import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, found, meaningOf } from "./changes.js";
+import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
 import type { ContentObject } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
-import { type PolicyFacts, comparePolicies } from "./policy.js";
+import { comparePolicies } from "./policy.js";
 import { RULES } from "./rules.js";
 import { type DiffInput, type Side, readSide } from "./sides.js";
 
@@ -100,28 +100,21 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
   if (before.kind !== after.kind) return comparePins(before, after) ?? compareKinds(before, after, most);
   const reporting = Reporting.of(most);
-  const about = { kind: before.kind, compared: null, most };
-  if (before.kind === "policy")
-    return differenceOf(
-      comparePolicies(before.policy, (after as typeof before).policy, "", reporting),
-      reporting,
-      about,
-    );
-  const { tree } = after as typeof before;
-  const changes = compareTrees([before.tree, tree], { place: "", name: "", reporting }, RULES[before.kind]);
-  const policies =
-    before.kind === "bundle" ? packedChanges(before.policy, (after as typeof before).policy, reporting) : [];
-  return differenceOf([...policies, ...changes], reporting, about);
+  const place = before.kind === "policy" ? "" : "policy";
+  const changes = [
+    ...comparePolicies(before.policy, after.policy, place, reporting),
+    ...compareTrees([before.tree, after.tree], { place: "", name: "", reporting }, RULES[before.kind]),
+  ];
+  return differenceOf(changes, reporting, { kind: before.kind, compared: null, most });
 }
 
 /** Compares a policy with evidence, in either order. Returns null for other kinds. */
 function comparePins(before: Side, after: Side): Difference | null {
-  const [policy, evidence] = before.kind === "policy" ? [before, after] : [after, before];
-  if (policy.kind !== "policy" || !("facts" in evidence)) return null;
-  const pins = pinsDifference(policy.policy.policy, evidence.facts);
-  const kind = `${before.kind} and ${after.kind}`;
-  const difference = differenceOf([], Reporting.of(0), { kind, compared: ["pins"], most: 0 });
-  return Object.freeze({ ...difference, same: pins.nearest?.holds === true, pins });
+  const [{ kind, policy }, { facts }] = before.kind === "policy" ? [before, after] : [after, before];
+  if (kind !== "policy" || facts === undefined) return null;
+  const pins = pinsDifference(policy!.policy, facts);
+  const about = { kind: `${before.kind} and ${after.kind}`, compared: ["pins"], most: 0 };
+  return Object.freeze({ ...differenceOf([], Reporting.of(0), about), same: pins.nearest?.holds === true, pins });
 }
 
 const PARTS: Readonly<Partial<Record<Side["kind"], string>>> = {
@@ -142,7 +135,6 @@ function compareKinds(before: Side, after: Side, most: number): Difference {
 }
 
 function partsIn(side: Side): ContentObject {
-  if (!("tree" in side)) return {};
   const own = PARTS[side.kind];
   if (own !== undefined) return { [own]: side.tree };
   const parts = side.kind === "boot proof" ? Object.values(PARTS) : [];
@@ -159,13 +151,6 @@ function withManifest({ manifest, manifestEnvelope }: ContentObject): ContentObj
 function incomparable(before: Side, after: Side): MalformedError {
   const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
-}
-
-function packedChanges(before: PolicyFacts | null, after: PolicyFacts | null, reporting: Reporting): readonly Found[] {
-  if (before !== null && after !== null) return comparePolicies(before, after, "policy", reporting);
-  const [one, other] = [before, after].map((side) => side && (side.policy.name ?? "a policy without a name"));
-  const turn = before === null ? "added" : "removed";
-  return one === other ? [] : [found("bundle.policy", { place: "policy", before: one!, after: other!, turn })];
 }
 
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };

@@ -292,8 +292,22 @@ function contentOf({ json, policy }: PolicyFacts, keys: ReadonlyMap<DeploymentPi
 
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
-/** Returns the changes of what policies accept, and the differences of their files that no such change covers. */
-export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string, reporting: Reporting): Found[] {
+/**
+ * Returns the changes of what policies accept, and the differences of their files that no such change covers. A
+ * bundle may have no policy.
+ */
+export function comparePolicies(
+  before: PolicyFacts | undefined,
+  after: PolicyFacts | undefined,
+  place: string,
+  reporting: Reporting,
+): readonly Found[] {
+  if (before === undefined || after === undefined) {
+    const [one, other] = [before, after].map((side) =>
+      side ? (side.policy.name ?? "a policy without a name") : undefined,
+    );
+    return value("bundle.policy")(one, other, place);
+  }
   const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
   const [one, other] = [before, after].map(({ policy, anchors }) => ({ ...policy, trustAnchors: anchors }));
   const changes = compareMembers<Accepted>(POLICY, [one!, other!], place);

@@ -402,4 +402,6 @@ export const RULES = {
   release: RELEASE,
   "provenance bundle": provenanceRule,
   bundle: BUNDLE,
+  // Policies are compared by what they accept (`policy.ts`).
+  policy: null,
 } as const satisfies Readonly<Record<string, RuleOf>>;

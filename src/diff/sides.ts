@@ -44,63 +44,54 @@ export interface DiffInput {
   readonly readYaml?: (text: string) => Promise<unknown>;
 }
 
-type PinnedKind = "boot proof" | "attestation document";
-
-/** Evidence as a tree, and what pins of policies are compared with. */
-interface Pinnable {
-  readonly tree: ContentObject;
-  readonly facts: DocumentFacts;
-}
-
 /** An input after decoding. */
-export type Side =
-  | { readonly kind: Exclude<keyof typeof RULES, "bundle" | PinnedKind>; readonly tree: ContentObject }
-  | ({ readonly kind: PinnedKind } & Pinnable)
-  | { readonly kind: "bundle"; readonly tree: ContentObject; readonly policy: PolicyFacts | null }
-  | { readonly kind: "policy"; readonly policy: PolicyFacts };
-
-interface Given {
-  readonly recognised: Recognised;
-  /** Returns the JSON with numbers as written, so that 1 differs from 1.0. */
-  readonly literal: () => Content;
-  readonly input: DiffInput;
+export interface Side extends Read {
+  readonly kind: keyof typeof RULES;
 }
 
-/** Readers by kind. Only these kinds can be compared. */
-const READERS: { readonly [K in Side["kind"]]: (given: Given) => Promise<Omit<Side & { kind: K }, "kind">> } = {
-  "boot proof": async ({ literal }) => readBootProof(literal()),
-  "attestation document": async ({ recognised: { bytes } }) => readDocument(bytes, null),
-  manifest: async ({ recognised: { bytes } }) => ({ tree: manifestOf(decodeManifest(bytes), jsonOf(bytes)) }),
-  "manifest envelope": async ({ recognised: { bytes } }) => ({ tree: envelopeOf(bytes) }),
-  policy: async ({ recognised: { bytes }, literal, input: { readFile } }) => ({
-    policy: await readPolicy(bytes, literal(), readFile === undefined ? {} : { readFile }),
+interface Read {
+  readonly tree: ContentObject;
+  /** What pins of policies are compared with, if this is evidence that a policy can be compared with. */
+  readonly facts?: DocumentFacts | undefined;
+  /** The policy that the input is, or that a bundle has. */
+  readonly policy?: PolicyFacts | undefined;
+}
+
+/** Readers by kind. Only these kinds can be compared. The JSON has numbers as written, so that 1 differs from 1.0. */
+const READERS: Readonly<Record<Side["kind"], (file: Recognised, input: DiffInput) => Read | Promise<Read>>> = {
+  "boot proof": ({ json }) => readBootProof(json as Content),
+  "attestation document": ({ bytes }) => readDocument(bytes, null),
+  manifest: ({ bytes }) => ({ tree: manifestOf(decodeManifest(bytes), jsonOf(bytes)) }),
+  "manifest envelope": ({ bytes }) => ({ tree: envelopeOf(bytes) }),
+  policy: async ({ bytes, json }, { readFile }) => ({
+    tree: {},
+    policy: await readPolicy(bytes, json as Content, readFile === undefined ? {} : { readFile }),
   }),
-  release: async ({ recognised: { bytes, json }, literal, input }) => {
-    const release = json !== undefined ? literal() : await readYaml(bytes, input);
+  release: async ({ bytes, json }, { readYaml }) => {
+    if (json === undefined && readYaml === undefined)
+      throw notCompared("a release in YAML, which needs the option readYaml");
+    const release = json ?? copyJson(await readYaml!(fromUtf8(bytes) ?? ""));
     if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "expected an object" }]);
     return { tree: { ...(release as ContentObject), ...spelledAs("release", release as Content) } };
   },
-  bundle: async ({ recognised: { bytes }, literal }) => readBundle(bytes, literal() as ContentObject),
-  "provenance bundle": async ({ recognised: { bytes, json }, literal }) => {
+  bundle: ({ bytes, json }) => readBundle(bytes, json as ContentObject),
+  "provenance bundle": async ({ bytes, json }) => {
     if (json === undefined) throw notCompared("several provenance bundles, one on each line: give only one");
-    return { tree: await provenanceTree(bytes, literal() as ContentObject) };
+    return { tree: await provenanceTree(bytes, json as ContentObject) };
   },
 };
 
-async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
-  if (input.readYaml === undefined) throw notCompared("a release in YAML, which needs the option readYaml");
-  return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
-}
-
 /** Decodes an input. Throws {@link MalformedError} with every fault. */
 export async function readSide(input: DiffInput): Promise<Side> {
-  const recognised = recognise(input.file);
-  if (recognised === null) throw notCompared("not recognised");
-  const { kind, bytes } = recognised;
-  const read = (READERS as Readonly<Partial<Record<EvidenceKind, (given: Given) => Promise<object>>>>)[kind];
-  if (read === undefined) throw notCompared(kindSentence(kind));
-  const literal = (): Content => parseJson(bytes, { numbers: "literal" });
-  return { kind, ...(await read({ recognised, literal, input })) } as Side;
+  const file = recognise(input.file);
+  if (file === null) throw notCompared("not recognised");
+  const { kind } = file;
+  if (!isComparable(kind)) throw notCompared(kindSentence(kind));
+  return { kind, ...(await READERS[kind](file, input)) };
+}
+
+function isComparable(kind: EvidenceKind): kind is Side["kind"] {
+  return Object.hasOwn(READERS, kind);
 }
 
 function notCompared(what: string): MalformedError {
@@ -128,21 +119,16 @@ export function envelopeSide(envelope: ManifestEnvelope): Side {
 }
 
 function manifestOf(manifest: Manifest, json: Content | null): ContentObject {
-  return {
-    ...manifestTree(manifest),
-    [UNKNOWN]: json === null ? undefined : unknownInManifest(manifest, json),
-    ...spelledAs(json === null ? "borsh" : "JSON", json),
-  };
+  return { ...manifestTree(manifest), ...writtenAs(json, (own) => unknownInManifest(manifest, own)) };
 }
 
 function envelopeOf(encoding: Uint8Array): ContentObject {
   const envelope = decodeManifestEnvelope(encoding);
-  const json = jsonOf(encoding);
-  return {
-    ...envelopeTree(envelope),
-    [UNKNOWN]: json === null ? undefined : unknownInEnvelope(envelope, json),
-    ...spelledAs(json === null ? "borsh" : "JSON", json),
-  };
+  return { ...envelopeTree(envelope), ...writtenAs(jsonOf(encoding), (json) => unknownInEnvelope(envelope, json)) };
+}
+
+function writtenAs(json: Content | null, unknownIn: (json: Content) => Described | undefined): ContentObject {
+  return json === null ? spelledAs("borsh", null) : { [UNKNOWN]: unknownIn(json), ...spelledAs("JSON", json) };
 }
 
 /** The manifest that a boot proof has beside its document. */
@@ -156,7 +142,7 @@ interface Booted {
  * Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. `shown`
  * is its tree, if it is inspected already.
  */
-async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?: Described): Promise<Pinnable> {
+async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?: Described): Promise<Read> {
   const document = decodeAttestationDocument(encoding);
   const hash = booted?.manifestHash ?? document.userData ?? undefined;
   const commitment = (await checkCommitment(document, hash, new Checklist("boot[0]")))?.kind;
@@ -171,7 +157,7 @@ async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?:
   return { tree, facts: documentFacts(document, known) };
 }
 
-async function readBootProof(json: Content): Promise<Pinnable> {
+async function readBootProof(json: Content): Promise<Read> {
   const inside = unwrap(json, "bootProof") as Content;
   const bootProof = decodeBootProof(inside);
   const faults: Fault[] = [];
@@ -207,25 +193,22 @@ async function readBootProof(json: Content): Promise<Pinnable> {
   return { tree, facts: document!.facts };
 }
 
-async function readBundle(file: Uint8Array, json: ContentObject): Promise<Omit<Side & { kind: "bundle" }, "kind">> {
+async function readBundle(file: Uint8Array, json: ContentObject): Promise<Read> {
   decodeBundle(file);
-  const faults: Fault[] = [];
-  const bootProofs: ContentObject[] = [];
-  for (const [index, piece] of (json["bootProofs"] as Content[]).entries()) {
-    const { value, faults: own } = await attemptLater(() => readBootProof(piece));
-    faults.push(...faultsIn(`bootProofs[${index}]`, own));
-    if (value !== undefined) bootProofs.push(value.tree);
-  }
+  const read = await Promise.all(
+    (json["bootProofs"] as Content[]).map((piece) => attemptLater(() => readBootProof(piece))),
+  );
+  const faults = read.flatMap((one, index) => faultsIn(`bootProofs[${index}]`, one.faults));
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const { activity, policy, ...others } = json;
   const tree = {
     ...others,
-    bootProofs,
+    bootProofs: read.map(({ value }) => value!.tree),
     appProofs: await appProofTrees(json["appProofs"]),
     activity: activity === undefined ? undefined : await activityTree(activity),
     ...spelledAs("JSON", { ...others, activity }),
   };
-  return { tree, policy: await packedPolicy(file, policy ?? null) };
+  return { tree, policy: policy ? await packedPolicy(file, policy) : undefined };
 }
 
 /** Returns the trees of app proofs, and other content unchanged. */
@@ -241,12 +224,11 @@ async function activityTree(json: Content): Promise<Content> {
 }
 
 /** Reads the policy of a bundle. Of a signed one, its content is compared. */
-async function packedPolicy(file: Uint8Array, packed: Content): Promise<PolicyFacts | null> {
+async function packedPolicy(file: Uint8Array, packed: Content): Promise<PolicyFacts> {
   const signed = isSignedEnvelope(packed) ? payloadIn(packed) : null;
-  const policy = signed === null ? packed : (parseJson(signed, { numbers: "literal" }) as ContentObject)["policy"]!;
+  const policy = signed === null ? packed : memberOf(parseJson(signed, { numbers: "literal" }), "policy")!;
   // The policy is read from JSON with ordinary numbers, so the file is parsed again.
-  const whole = parseJson(signed ?? file) as { readonly policy?: object };
-  return policy === null ? null : readPolicy(whole.policy!, policy, {});
+  return readPolicy(memberOf(parseJson(signed ?? file), "policy") as object, policy, {});
 }
 
 async function provenanceTree(file: Uint8Array, json: ContentObject): Promise<ContentObject> {
