@@ -3,7 +3,7 @@ import { withoutPrototype } from "../decode/input.js";
 import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
 import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
-import { placeIn, placesAbove } from "./place.js";
+import { placeIn, placesAbove } from "../inspect/place.js";
 
 /** The contents of both inputs at a place. Undefined means absent. */
 export type Sides = readonly [before: Content | undefined, after: Content | undefined];
@@ -41,9 +41,9 @@ export interface Rule {
   readonly inner?: ChangeId;
   /** The text by which values inside are compared. Default: JSON. */
   readonly spell?: (value: Content) => string;
-  /** Compares in another way, or adds changes of values that count only together. */
+  /** Compares in another way. */
   readonly instead?: Compare;
-  readonly also?: Compare;
+  /** Alters the changes, or adds those of values that count only together. */
   readonly then?: (changes: readonly Found[], sides: Sides, at: At) => readonly Found[];
 }
 
@@ -53,22 +53,15 @@ export type Compare = (sides: Sides, at: At) => readonly Found[];
 
 /** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
 export class Reporting {
+  readonly reported: ReadonlySet<string>;
+  /** The places that contain reported ones. */
+  readonly above: ReadonlySet<string>;
   readonly #tally: { left: number; uncounted: number };
-  readonly #reported: ReadonlySet<string>;
-  readonly #above: ReadonlySet<string>;
 
   private constructor(tally: { left: number; uncounted: number }, reported: readonly string[]) {
     this.#tally = tally;
-    this.#reported = new Set(reported);
-    this.#above = new Set(reported.flatMap(placesAbove));
-  }
-
-  has(place: string): boolean {
-    return this.#reported.has(place);
-  }
-
-  hasBelow(place: string): boolean {
-    return this.#above.has(place);
+    this.reported = new Set(reported);
+    this.above = new Set(reported.flatMap(placesAbove));
   }
 
   static of(most: number): Reporting {
@@ -120,11 +113,10 @@ const GATHERED: Readonly<Record<string, Rule | null>> = {
 /** Returns every change at and below a place. */
 export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly Found[] {
   const rule = ruleFor(given, sides);
-  if (rule === null || at.reporting.has(at.place)) return [];
-  const { instead, also, then, entry } = rule;
+  if (rule === null || at.reporting.reported.has(at.place)) return [];
+  const { instead, then, entry } = rule;
   const compare = rule.what === undefined ? compareInside : compareValues;
-  const own = instead === undefined ? compare(sides, at, rule) : instead(sides, at);
-  const changes = also === undefined ? own : [...also(sides, at), ...own];
+  const changes = instead === undefined ? compare(sides, at, rule) : instead(sides, at);
   const named = entry === undefined ? changes : entered(changes, entry(at.name, isOneSided(sides)));
   return then === undefined ? named : then(named, sides, at);
 }
@@ -194,7 +186,7 @@ function compareInside(sides: Sides, at: At, rule: Rule): readonly Found[] {
 function compareOneSided(sides: Sides, at: At, rule: Rule): readonly Found[] {
   const { only, even = [], members, each, inner = "other" } = rule;
   if (only !== undefined) return [...compareWhole(only, sides, at, rule), ...compareParts(sides, at, rule, even)];
-  const isReportedInside = at.reporting.hasBelow(at.place);
+  const isReportedInside = at.reporting.above.has(at.place);
   const isOfParts = members !== undefined || each !== undefined || isReportedInside;
   const changes = isOfParts ? compareParts(sides, at, rule) : [];
   return changes.length > 0 || isReportedInside ? changes : at.reporting.keep(inner, sides, at.place);

@@ -4,11 +4,11 @@ import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js
 import type { SetPin } from "../appraise/facts.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise/pins.js";
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
+import { placeIn } from "../inspect/place.js";
 import { shownCertificate } from "../inspect/shown.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { type Reporting, type Rule, type Sides, addedOrRemoved, compareTrees, entered } from "./compare.js";
 import { type Content, type ContentObject, byKey, contentJson, contentText } from "./content.js";
-import { placeIn } from "./place.js";
 import { certificateText } from "./rules.js";
 
 /** A policy and its file. */

@@ -155,10 +155,10 @@ const ENVELOPE: Rule = {
 const isZeros = (pcr: Content | undefined): boolean => typeof pcr === "string" && isAllZero(fromHex(pcr)!);
 
 /** Whether PCR0, 1 or 2 is zeros. Other changes cover the values themselves. */
-const compareDebug: Compare = (sides, at) => {
+const debugMode: NonNullable<Rule["then"]> = (changes, sides, at) => {
   const [before, after] = sides.map((pcrs) => ["0", "1", "2"].some((index) => isZeros(memberOf(pcrs, index))));
   const show = (isOn: Content): string => (isOn === true ? "on (zeros in PCR0 to 2)" : "off");
-  return compareTrees([before, after], at, { what: "debug.enclave", show });
+  return [...compareTrees([before, after], at, { what: "debug.enclave", show }), ...changes];
 };
 
 const named = (what: ChangeId): Rule => ({ what, entry: (name) => `PCR${name}` });
@@ -175,7 +175,7 @@ const PCRS: Rule = {
     ...REGISTERS,
   },
   each: named("pcr"),
-  also: compareDebug,
+  then: debugMode,
 };
 
 const OF_CERTIFICATES = ["subject", "serialNumber", "notBefore", "notAfter", "sha256"];
@@ -287,11 +287,6 @@ function identityRule(sides: Sides): Rule {
     const text = textIn(side, name) || "none";
     return text === textIn(side, "buildConfig") ? "the workflow of the build" : text;
   };
-  const signers: Compare = (_, at) =>
-    ["signer", "san"].flatMap((name) => {
-      const [before, after] = sides.map((side) => signer(side, name));
-      return compareTrees([before, after], inside(at, name), "provenance.signer");
-    });
   return {
     at: "certificate",
     members: {
@@ -307,7 +302,11 @@ function identityRule(sides: Sides): Rule {
       signer: null,
       san: null,
     } satisfies Total<BuildIdentity>,
-    also: signers,
+    then: (changes, _, at) =>
+      ["signer", "san"].reduce((all, name) => {
+        const [before, after] = sides.map((side) => signer(side, name));
+        return [...all, ...compareTrees([before, after], inside(at, name), "provenance.signer")];
+      }, changes),
   };
 }
 

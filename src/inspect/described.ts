@@ -1,6 +1,7 @@
 /** Builds inspections. */
 import { type ValueBudget, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
+import { placeIn } from "./place.js";
 
 /** A JSON value. Undefined members are omitted. */
 export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;
@@ -153,20 +154,11 @@ function boundedValue(value: Described, path: string, budget: ValueBudget, leftO
   const shown: [string, Described][] = [];
   for (const [name, item] of entries) {
     if (budget.left <= 0) break;
-    shown.push([name, boundedValue(item, pathOf(path, name, isList), budget, leftOut)]);
+    shown.push([name, boundedValue(item, placeIn(path, isList ? Number(name) : name, shown.length), budget, leftOut)]);
   }
   const rest = entries.length - shown.length;
   if (rest > 0 && leftOut.length < MAX_CUTS)
     leftOut.push(`${path === "" ? "" : `${path}: `}${rest} of ${entries.length} ${isList ? "entries" : "members"}`);
   if (isList) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
   return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
-}
-
-const MAX_PATH = 256;
-
-/** Returns the place of a part. If it would be too long, returns the place of the parent. */
-function pathOf(path: string, name: string, isList: boolean): string {
-  if (path.length + name.length > MAX_PATH) return path;
-  if (isList) return `${path}[${name}]`;
-  return path === "" ? name : `${path}.${name}`;
 }
