@@ -3,6 +3,7 @@ import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { KINDS } from "../inspect/kinds.js";
+import { deepFrozen } from "../report/report.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
 import type { ContentObject } from "./content.js";
@@ -114,7 +115,7 @@ function comparePins(before: Side, after: Side): Difference | null {
   if (kind !== "policy" || facts === undefined) return null;
   const pins = pinsDifference(policy!.policy, facts);
   const about = { kind: `${before.kind} and ${after.kind}`, compared: ["pins"], most: 0 };
-  return Object.freeze({ ...differenceOf([], Reporting.of(0), about), same: pins.nearest?.holds === true, pins });
+  return deepFrozen({ ...differenceOf([], Reporting.of(0), about), same: pins.nearest?.holds === true, pins });
 }
 
 const PARTS: Readonly<Partial<Record<Side["kind"], string>>> = {
@@ -161,15 +162,15 @@ function differenceOf(found: readonly Found[], { uncounted }: Reporting, { kind,
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
   ) as Record<Severity, number>;
   counts.minor += uncounted;
-  return Object.freeze({
+  return deepFrozen({
     format: "bootproof-diff/1",
     "NOT VERIFIED": NOT_VERIFIED,
     same: changes.length === 0,
     kind,
     compared,
     pins: null,
-    counts: Object.freeze(counts),
-    changes: Object.freeze(changes.slice(0, most)),
+    counts: counts,
+    changes: changes.slice(0, most),
     leftOut: uncounted + Math.max(0, changes.length - most),
   });
 }
@@ -188,8 +189,8 @@ function merged(changes: readonly Found[]): Change[] {
     const [first, ...others] = same as [Found, ...Found[]];
     const { what, place, entry, before, after } = first;
     const { severity, means } = meaningOf(first);
-    const also = Object.freeze([...new Set(others.map((other) => other.place))]);
-    return Object.freeze({ what, severity, place, also, entry, before, after, means });
+    const also = [...new Set(others.map((other) => other.place))];
+    return { what, severity, place, also, entry, before, after, means };
   });
 }
 

@@ -40,18 +40,15 @@ export interface PinsDifference {
 
 export function pinsDifference(policy: Policy, facts: DocumentFacts): PinsDifference {
   const compared = compareDeployments(policy, facts);
-  if (compared.length === 0) return Object.freeze({ nearest: null, others: Object.freeze([]) });
+  if (compared.length === 0) return { nearest: null, others: [] };
   const nearest = nearestOf(compared);
   const others = compared.filter((one) => one !== nearest);
-  return Object.freeze({
+  return {
     nearest: nearestDeployment(nearest, facts),
-    others: Object.freeze(
-      others.map(({ pins: { name }, answers }) => {
-        const unmet = [...answers].filter(([, { met }]) => !met);
-        return Object.freeze({ name, differing: Object.freeze(unmet.map(([pin]) => pin)) });
-      }),
-    ),
-  });
+    others: others.map(({ pins: { name }, answers }) => {
+      return { name, differing: [...answers].filter(([, { met }]) => !met).map(([pin]) => pin) };
+    }),
+  };
 }
 
 /** Returns an answer as plain data. The pinned value is null if the pin is met, or if there is none to compare. */
@@ -65,18 +62,17 @@ export function shownAnswer({ met, explain }: PinAnswer): Omit<PinDifference, "p
 
 function nearestDeployment(compared: ComparedDeployment, facts: DocumentFacts): NearestDeployment {
   const { pins, answers, scope, differing } = compared;
-  const shown = [...answers].map(([pin, answer]): PinDifference => {
-    const { actual: found, ...others } = shownAnswer(answer);
-    return Object.freeze({ pin, ...others, found });
-  });
-  return Object.freeze({
+  return {
     name: pins.name,
     holds: differing.length === 0,
-    pins: Object.freeze(shown),
-    scope: Object.freeze([...scope.faults]),
-    notPinned: Object.freeze(notPinned(compared, facts)),
-    notCompared: Object.freeze(PIN_NAMES.filter((name) => pins[name] !== undefined && !answers.has(name))),
-  });
+    pins: [...answers].map(([pin, answer]) => {
+      const { actual: found, ...others } = shownAnswer(answer);
+      return { pin, ...others, found };
+    }),
+    scope: [...scope.faults],
+    notPinned: notPinned(compared, facts),
+    notCompared: PIN_NAMES.filter((name) => pins[name] !== undefined && !answers.has(name)),
+  };
 }
 
 /** Returns the pins that the deployment could have, and the PCRs that it does not name for every image. */

@@ -1,16 +1,8 @@
 /** Files of certificates, in DER and PEM. */
 import { equalBytes, fromBase64, fromUtf8 } from "../bytes.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
-import { attempt } from "../errors.js";
-import {
-  type DescribedObject,
-  type Inspected,
-  UNREADABLE,
-  faultList,
-  fewFaults,
-  inspectedAs,
-  within,
-} from "./described.js";
+import { MalformedError, attempt, faultsIn } from "../errors.js";
+import { type DescribedObject, type Inspected, UNREADABLE, faultList, fewFaults, inspectedAs } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
 export async function inspectDer(der: Uint8Array): Promise<Inspected> {
@@ -38,51 +30,42 @@ export async function inspectPem(kind: "certificate" | "certificates", bytes: Ui
   const text = fromUtf8(bytes)!;
   const blocks = [...text.matchAll(BLOCK)].map(([, label, content]): Block => ({ label: label!, content: content! }));
   const encoded = blocks.filter(({ label }) => label === CERTIFICATE);
-  const read = encoded.slice(0, MAX_CERTIFICATES).map(({ content }) => readBlock(content));
-  const certificates = await describeChain(read);
-  const faults = read.flatMap((one, index) => (kind === "certificate" ? one.faults : within(`[${index}]`, one)));
+  const read = encoded
+    .slice(0, MAX_CERTIFICATES)
+    .map(({ content }) => ({ content, ...attempt(() => readBlock(content)) }));
+  const certificates: DescribedObject[] = [];
+  for (const [index, { value, content }] of read.entries()) {
+    const around = [read[index - 1], read[index], read[index + 1]].map((one) => one?.value);
+    certificates.push(
+      value === undefined ? { [UNREADABLE]: content.trim() } : await described(value, around, read.length),
+    );
+  }
+  const isOne = kind === "certificate";
+  const faults = read.flatMap((one, at) => faultList(isOne ? one.faults : faultsIn(`[${at}]`, one.faults, ": ")));
   if (encoded.length > MAX_CERTIFICATES)
     faults.push(`${encoded.length} certificates, of which the first ${MAX_CERTIFICATES} are shown`);
   if (blocks.some(({ label }) => SECRET.test(label)))
     faults.push("the file holds a private key, which is not shown: keep the file secret");
-  const beside = besideCertificates(text, blocks);
-  const says = kind === "certificate" ? { ...certificates[0], ...beside } : { certificates, ...beside };
+  const says = { ...(isOne ? certificates[0] : { certificates }), ...besideCertificates(text, blocks) };
   return { faults: fewFaults(faults), says };
 }
 
-interface ReadBlock {
-  readonly certificate: Certificate | undefined;
-  readonly faults: readonly string[];
-  readonly content: string;
-}
-
-function readBlock(content: string): ReadBlock {
+function readBlock(content: string): Certificate {
   const der = fromBase64(content.replace(/[ \t\r\n]/g, ""));
-  if (der === null) return { certificate: undefined, faults: ["not base64 between the PEM lines"], content };
-  const { value, faults } = attempt(() => decodeCertificate(der));
-  return { certificate: value, faults: faultList(faults), content };
+  if (der !== null) return decodeCertificate(der);
+  throw new MalformedError("certificate", [{ path: "", message: "not base64 between the PEM lines" }]);
 }
 
-/**
- * Describes the certificates. Each description lists the neighbours in the file that name the certificate as their
- * issuer. No signature is verified.
- */
-async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObject[]> {
-  const described: DescribedObject[] = [];
-  for (const [index, { certificate, content }] of read.entries()) {
-    if (certificate === undefined) described.push({ [UNREADABLE]: content.trim() });
-    else {
-      const neighbours = { "the one before": read[index - 1], itself: read[index], "the one after": read[index + 1] };
-      const issued = Object.entries(neighbours)
-        .filter(([, one]) => one?.certificate && equalBytes(one.certificate.issuer, certificate.subject))
-        .map(([name]) => name);
-      described.push({
-        ...(await shownCertificate(certificate)),
-        ...(read.length > 1 && { [NAMED_ISSUER]: issued }),
-      });
-    }
-  }
-  return described;
+const NEIGHBOURS = ["the one before", "itself", "the one after"];
+
+/** Describes a certificate, and lists its neighbours in the file that name it as their issuer. Verifies no signature. */
+async function described(
+  certificate: Certificate,
+  around: readonly (Certificate | undefined)[],
+  count: number,
+): Promise<DescribedObject> {
+  const issued = NEIGHBOURS.filter((_, at) => around[at] && equalBytes(around[at].issuer, certificate.subject));
+  return { ...(await shownCertificate(certificate)), ...(count > 1 && { [NAMED_ISSUER]: issued }) };
 }
 
 /** Shows blocks other than certificates, and the lines around all blocks. */

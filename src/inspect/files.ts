@@ -6,7 +6,7 @@ import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { decodePublishedPcrs } from "../decode/published-pcrs.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
-import { attempt } from "../errors.js";
+import { type Fault, attempt } from "../errors.js";
 import {
   type Described,
   type DescribedObject,
@@ -28,14 +28,15 @@ import { inspectPolicy } from "./policy.js";
 
 /** Inspectors of a bundle's members. They return undefined for a value of a wrong type. */
 const BUNDLE_PARTS: Readonly<
-  Record<string, ((value: JsonValue) => Inspected | Promise<Inspected> | undefined) | null>
+  Record<string, ((value: JsonValue) => Inspected | Promise<Inspected | undefined> | undefined) | null>
 > = {
   bundle: null,
   now: null,
   bootProofs: (value) => (Array.isArray(value) ? inspectBootProofs(value) : undefined),
   appProofs: (value) => (Array.isArray(value) ? inspectAppProofs(value) : undefined),
   activity: (value) => inspectActivity(value),
-  policy: (value) => (isJsonObject(value) ? inspectPackedPolicy(value) : undefined),
+  // Its faults are omitted, because the bundle's faults contain them.
+  policy: async (value) => (isJsonObject(value) ? { ...(await inspectPolicy(value)), faults: [] } : undefined),
   report: (value) => (isJsonObject(value) ? inspectReport(value) : undefined),
   options: null,
 };
@@ -54,18 +55,16 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   return { faults: fewFaults(faults), says };
 }
 
-/** Inspects the policy in a bundle. Its faults are omitted, because the bundle's faults contain them. */
-async function inspectPackedPolicy(json: JsonValue): Promise<Inspected> {
-  const { says } = await inspectPolicy(json);
-  return { faults: [], says };
+/** Shows `ours` before the members of a file. */
+function besideMembers(ours: DescribedObject, json: JsonValue, faults: readonly Fault[] = []): Inspected {
+  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
 /** Shows an envelope with the content of its payload. */
 export function inspectSigned(json: JsonValue): Inspected {
   const payload = fromBase64(String(membersOf(json)["payload"]));
   const { value, faults } = attempt(() => payload && parseJson(payload));
-  const ours = { "(payload)": (value ?? UNREADABLE) as Described };
-  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
+  return besideMembers({ "(payload)": (value ?? UNREADABLE) as Described }, json, faults);
 }
 
 const MAX_VERSIONS = 1000;
@@ -81,16 +80,15 @@ export function inspectFeed(bytes: Uint8Array): Promise<Inspected> {
 const SOMEBODYS_WORD = "an unverified claim: anybody can write a report that says this; verify its evidence";
 
 export function inspectReport(json: JsonValue): Inspected {
-  const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
   const isKnown = membersOf(json)["format"] === "bootproof-report/1";
   const faults = isKnown ? [] : [{ path: "format", message: 'expected "bootproof-report/1"' }];
-  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
+  return besideMembers({ [NOT_BELIEVED]: SOMEBODYS_WORD }, json, faults);
 }
 
 export function inspectRequest(json: JsonValue): Inspected {
   const milliseconds = decimalMilliseconds(membersOf(json)["timestampMs"]);
-  const ours = { "(time)": milliseconds === null ? undefined : new Date(milliseconds).toISOString() };
-  return inspectedAs([], { ...ours, ...besideOurs(ours, membersOf(json)) });
+  const time = milliseconds === null ? undefined : new Date(milliseconds).toISOString();
+  return besideMembers({ "(time)": time }, json);
 }
 
 /** A compressed point in hex. The pattern ensures that no private key is shown as a public key. */
@@ -111,9 +109,9 @@ export function inspectApiKey(json: JsonValue): Inspected {
 /** Inspects the PCRs of an image. A file in another form is shown as lines. */
 export function inspectPublishedPcrs(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
-  const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
-  const pcrs = Object.entries(value ?? {}).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
-  return inspectedAs(faults, value === undefined ? lines() : Object.fromEntries(pcrs));
+  if (value === undefined) return inspectedAs(faults, { [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
+  const pcrs = Object.entries(value).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
+  return inspectedAs(faults, Object.fromEntries(pcrs));
 }
 
 /** Parses the text of a YAML file, with every scalar as text. */

@@ -4,6 +4,7 @@ import { demand, flag, list, nonEmptyText, oneOf, optional } from "../decode/sha
 import { toHex } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
+import { deepFrozen } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Demand, type ReleaseDemand, demandOf } from "./demand.js";
 import {
@@ -141,14 +142,14 @@ export async function checkWhole(
   });
   const counts = { good: 0, bad: 0, "not checked": 0, older: 0, skipped: 0 };
   for (const { status } of described) counts[status]++;
-  const check: ReleaseCheck = Object.freeze({
+  const check: ReleaseCheck = deepFrozen({
     format: "bootproof-release-check/1",
     good: counts.good > 0 && counts.bad === 0 && counts["not checked"] === 0,
     demand: demand.kind,
     counts,
-    releases: Object.freeze(described),
-    histories: Object.freeze(histories.map(({ history }) => history)),
-    unknowable: Object.freeze(unknowable(histories, demand)),
+    releases: described,
+    histories: histories.map(({ history }) => history),
+    unknowable: unknowable(histories, demand),
   });
   return { check, ordered: histories.flatMap(({ ordered }) => ordered) };
 }
@@ -263,10 +264,7 @@ function standingsOf({ group, ordered, standings }: OfApplication, history: numb
   const indices = new Map(ordered.map(({ release }, index) => [hashText(release), index]));
   return group.map((one) => {
     const index = indices.get(hashText(one.release))!;
-    return [
-      one,
-      { standing: standings[index]!, place: ordered[index] === one ? Object.freeze({ history, index }) : null },
-    ];
+    return [one, { standing: standings[index]!, place: ordered[index] === one ? { history, index } : null }];
   });
 }
 
@@ -285,7 +283,7 @@ function describeRelease(
   repeated: ReleaseNote | undefined,
 ): CheckedRelease {
   const { name, version, application, manifest, manifestHash, notes } = release;
-  return Object.freeze({
+  return {
     name,
     version,
     application,
@@ -297,10 +295,10 @@ function describeRelease(
     nonce: manifest && manifest.namespace.nonce,
     threshold: manifest && manifest.manifestSet.threshold,
     members: manifest && manifest.manifestSet.members.length,
-    approvedBy: Object.freeze(approvers.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }))),
-    faults: Object.freeze([...faults]),
-    notes: Object.freeze(repeated === undefined ? [...notes] : [...notes, repeated]),
-  });
+    approvedBy: approvers.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) })),
+    faults: [...faults],
+    notes: repeated === undefined ? [...notes] : [...notes, repeated],
+  };
 }
 
 function unknowable(histories: readonly OfApplication[], demand: Demand): string[] {

@@ -91,17 +91,20 @@ export function checkHistory(
     return judged.has(one) ? "good" : "bad";
   };
   const newest = lastOf(ordered)!.release.manifest.namespace;
-  const history: ReleaseHistory = Object.freeze({
+  const history: ReleaseHistory = {
     application,
     namespace: newest.name,
-    releases: Object.freeze(ordered.map(nameOf)),
+    releases: ordered.map(nameOf),
     newestNonce: newest.nonce,
-    notAnchored: Object.freeze(ordered.filter((one) => !judged.has(one)).map(nameOf)),
-    steps: Object.freeze(pairs.map(([before, after]) => stepBetween(before, after))),
-    faults: Object.freeze(
-      found.map(([about, code, message]) => ({ code, release: nameOf(about), index: ordered.indexOf(about), message })),
-    ),
-  });
+    notAnchored: ordered.filter((one) => !judged.has(one)).map(nameOf),
+    steps: pairs.map(([before, after]) => stepBetween(before, after)),
+    faults: found.map(([about, code, message]) => ({
+      code,
+      release: nameOf(about),
+      index: ordered.indexOf(about),
+      message,
+    })),
+  };
   return { history, ordered, standings: ordered.map(standingOf) };
 }
 
@@ -184,5 +187,5 @@ export function shortOf({ approvers }: Readable, { threshold, members }: SetPin,
 
 function stepBetween(before: Readable, after: Readable): ReleaseStep {
   const { changes } = compareSides(manifestSide(before.release.manifest), manifestSide(after.release.manifest));
-  return Object.freeze({ from: before.release.name, to: after.release.name, changes });
+  return { from: before.release.name, to: after.release.name, changes };
 }

@@ -353,7 +353,7 @@ export function isMadeReport(value: unknown): value is Report {
 }
 
 /** Freezes plain objects and arrays at every depth. Frozen ones are skipped, because they are frozen at every depth. */
-function deepFrozen<T>(value: T): T {
+export function deepFrozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);
   return Object.freeze(value);

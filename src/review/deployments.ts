@@ -64,15 +64,15 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
   const { comparable, left } = withKnownPcrs(pins, facts);
   const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((name) => {
     const answer = comparePin(name, comparable, facts);
-    return answer === null ? [] : [Object.freeze({ pin: name, ...shownAnswer(answer) })];
+    return answer === null ? [] : [{ pin: name, ...shownAnswer(answer) }];
   });
   const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);
-  return Object.freeze({
+  return {
     name: pins.name,
     holds: reviewed.every(({ holds }) => holds),
-    pins: Object.freeze(reviewed),
-    notCompared: Object.freeze([...left, ...unseen]),
-  });
+    pins: reviewed,
+    notCompared: [...left, ...unseen],
+  };
 }
 
 /**

@@ -50,7 +50,7 @@ export class Findings {
 
   fault(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): void {
     const { deployment = null, expected = null, actual = null } = withoutPrototype(facts);
-    this.faults.push(Object.freeze({ code, about, deployment, expected, actual, message, advice: ADVICE[code] }));
+    this.faults.push({ code, about, deployment, expected, actual, message, advice: ADVICE[code] });
   }
 
   compare(code: ReviewFaultCode, about: string, message: string, [expected, actual]: readonly [string, string]): void {

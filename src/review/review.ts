@@ -13,6 +13,7 @@ import { type Policy, policyShape } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, manifestFacts } from "../appraise/facts.js";
 import { isZeroPcr } from "../appraise/pins.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { deepFrozen } from "../report/report.js";
 import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/approvals.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
@@ -194,26 +195,26 @@ async function reviewed(input: Input): Promise<ManifestReview> {
     approvals.filter(({ set, status }) => set === "manifest" && status === "valid").map(({ pubKey }) => pubKey),
   );
   const approvers = manifest.manifestSet.members.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }));
-  return Object.freeze({
+  return deepFrozen({
     format: "bootproof-review/1",
-    unknowable: Object.freeze(unknowable(previous !== null)),
+    unknowable: unknowable(previous !== null),
     ok: found.faults.length === 0,
     manifestHash: toHex(hash),
     manifestVersion: manifest.version,
     namespace: manifest.namespace.name,
     nonce: manifest.namespace.nonce,
     deployment: chosen.length === 1 && chosen[0]!.reviewed.holds ? chosen[0]!.reviewed.name : null,
-    deployments: Object.freeze(candidates.map((one) => one.reviewed)),
-    measured: Object.freeze(measured),
-    members: Object.freeze(members),
+    deployments: candidates.map((one) => one.reviewed),
+    measured: measured,
+    members: members,
     changes,
-    approvers: Object.freeze({
+    approvers: {
       threshold: manifest.manifestSet.threshold,
-      members: Object.freeze(approvers.map((one) => Object.freeze({ ...one, approved: approved.has(one.pubKey) }))),
-    }),
-    approvals: Object.freeze(approvals),
-    faults: Object.freeze(found.faults),
-    notes: Object.freeze(found.notes),
+      members: approvers.map((one) => ({ ...one, approved: approved.has(one.pubKey) })),
+    },
+    approvals: approvals,
+    faults: found.faults,
+    notes: found.notes,
   });
 }
 
@@ -328,7 +329,7 @@ function unpinnedMembers(
     const { place, before, after, isChanged } = member;
     const status = accepted.has(member) ? "accepted" : "open";
     const name = byName.get(member.name) === member ? member.name : member.ownName;
-    return Object.freeze({ name, place, before, after, status: isChanged ? status : "unchanged" });
+    return { name, place, before, after, status: isChanged ? status : "unchanged" };
   });
   for (const { place, before: expected, after: actual } of members.filter(({ status }) => status === "open"))
     found.fault("open-member", place, `no pin holds ${place}${previous === null ? "" : ", which changed"}`, {
@@ -372,7 +373,7 @@ async function reviewApprovals(
     // QOS records an approval for every posted share, so a repeated one is no fault (verify/README.md, "Approvals").
     if (set === "share" && status === "repeated") found.notes.push(`share set: ${message}: it counts once`);
     else if (code !== null) found.fault(code, alias, `${set} set: ${message}`);
-    return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });
+    return { set, alias, pubKey: toHex(pubKey), status };
   });
 }
 
