@@ -135,30 +135,32 @@ export function definedMembers(
   return defined.length === 0 ? undefined : Object.fromEntries(defined);
 }
 
+/** Returns the defined members of an object, or the items of a list by index. */
+export function entriesOf(value: readonly Described[] | DescribedObject): [name: string, value: Described][] {
+  return Object.entries(value).filter((entry): entry is [string, Described] => entry[1] !== undefined);
+}
+
 /** Shortens lists and objects until the budget suffices. */
 export function bounded(
   value: Described,
   budget: ValueBudget,
 ): { readonly value: Described; readonly leftOut: readonly string[] } {
   const leftOut: string[] = [];
-  return { value: boundedValue(value, "", budget, leftOut), leftOut };
-}
-
-function boundedValue(value: Described, path: string, budget: ValueBudget, leftOut: string[]): Described {
-  budget.left--;
-  if (value === null || typeof value !== "object") return value;
-  const isList = Array.isArray(value);
-  const entries = Object.entries(value as DescribedObject).filter(
-    (entry): entry is [string, Described] => entry[1] !== undefined,
-  );
-  const shown: [string, Described][] = [];
-  for (const [name, item] of entries) {
-    if (budget.left <= 0) break;
-    shown.push([name, boundedValue(item, placeIn(path, isList ? Number(name) : name, shown.length), budget, leftOut)]);
-  }
-  const rest = entries.length - shown.length;
-  if (rest > 0 && leftOut.length < MAX_CUTS)
-    leftOut.push(`${path === "" ? "" : `${path}: `}${rest} of ${entries.length} ${isList ? "entries" : "members"}`);
-  if (isList) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
-  return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
+  const boundedAt = (part: Described, path: string): Described => {
+    budget.left--;
+    if (part === null || typeof part !== "object") return part;
+    const isList = Array.isArray(part);
+    const entries = entriesOf(part);
+    const shown: [string, Described][] = [];
+    for (const [name, item] of entries) {
+      if (budget.left <= 0) break;
+      shown.push([name, boundedAt(item, placeIn(path, isList ? Number(name) : name, shown.length))]);
+    }
+    const rest = entries.length - shown.length;
+    if (rest > 0 && leftOut.length < MAX_CUTS)
+      leftOut.push(`${path === "" ? "" : `${path}: `}${rest} of ${entries.length} ${isList ? "entries" : "members"}`);
+    if (isList) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
+    return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
+  };
+  return { value: boundedAt(value, ""), leftOut };
 }

@@ -95,7 +95,8 @@ export async function inspectReleaseFiles(
 ): Promise<Inspection> {
   const [says, faults]: [[string, Described][], string[]] = [[], []];
   for (const [path, bytes] of files) {
-    const one = await inspectReleaseFile(bytes);
+    const { value, faults: own } = await attemptLater(() => inspectUnverified(bytes));
+    const one = value ?? { faults: value === null ? ["not recognised"] : faultList(own), says: null };
     says.push([path, one.says]);
     faults.push(...within(path, one));
   }
@@ -105,11 +106,6 @@ export async function inspectReleaseFiles(
     faults: fewFaults(faults),
     says: Object.fromEntries(says),
   });
-}
-
-async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
-  const { value, faults } = await attemptLater(() => inspectUnverified(bytes));
-  return value ?? { faults: value === null ? ["not recognised"] : faultList(faults), says: null };
 }
 
 /**
@@ -127,11 +123,10 @@ function inspectionOf({ kind, encoding, faults, says }: Inspected & Pick<Recogni
 
 const NO_JSON = { value: undefined, faults: [] } as const;
 
-interface Known extends Omit<Recognised, "json"> {
-  readonly json: JsonValue;
-}
-
-type Inspector = (file: Known, options: InspectOptions) => Inspected | Promise<Inspected>;
+type Inspector = (
+  file: Omit<Recognised, "json"> & { readonly json: JsonValue },
+  options: InspectOptions,
+) => Inspected | Promise<Inspected>;
 
 const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "boot proof": ({ json }) => inspectBootProof(json),

@@ -1,6 +1,7 @@
 /** Renders an inspection for a terminal. */
 import { lastOf } from "../bytes.js";
-import type { Described, DescribedObject, Inspection } from "./inspect.js";
+import { type Described, type DescribedObject, entriesOf } from "./described.js";
+import type { Inspection } from "./inspect.js";
 import { printableJson } from "../decode/json.js";
 import { quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -39,20 +40,17 @@ function contentRows(value: Described): readonly Row[] {
 
 function valueRow(label: string, value: Described, depth: number): Row {
   if (value === null || typeof value !== "object") return { label, text: scalar(value) };
-  const entries = entriesOf(value);
+  const entries = mergedEntries(value);
   if (entries.length === 0) return { label, text: NONE };
   if (depth > MAX_DEPTH) return { label, text: printableJson(JSON.stringify(value)) };
   return { label, below: entries.map(([name, item]) => valueRow(name, item, depth + 1)) };
 }
 
-/** Returns the defined members, or list items by index. Adjacent values that are all zeros are merged. */
-function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
-  if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
-  const members = Object.entries(value as DescribedObject).filter(
-    (entry): entry is [string, Described] => entry[1] !== undefined,
-  );
+/** Returns the entries of a list or an object. Adjacent members that are all zeros are merged. */
+function mergedEntries(value: readonly Described[] | DescribedObject): [string, Described][] {
+  if (Array.isArray(value)) return entriesOf(value).map(([index, item]) => [`[${index}]`, item]);
   const merged: [string, Described][] = [];
-  for (const [name, item] of members) {
+  for (const [name, item] of entriesOf(value)) {
     const last = lastOf(merged);
     if (last !== undefined && last[1] === item && isZeros(item)) last[0] = `${last[0].split(" to ")[0]!} to ${name}`;
     else merged.push([name, item]);
