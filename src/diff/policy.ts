@@ -6,7 +6,8 @@ import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
 import { placeIn } from "../inspect/place.js";
 import { shownCertificate } from "../inspect/shown.js";
-import { type ChangeId, type Found, found } from "./changes.js";
+import { durationText } from "../show/policy.js";
+import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Reporting, type Rule, type Sides, addedOrRemoved, compareTrees, entered } from "./compare.js";
 import { type Content, type ContentObject, byKey, contentJson, contentText } from "./content.js";
 import { certificateText } from "./rules.js";
@@ -50,10 +51,14 @@ function compareMembers<T extends object>(
 }
 
 /** Compares values by their texts. Undefined means absent. */
-function value<T>(what: ChangeId, show: (value: T) => string = String): Comparer<T | undefined> {
+function value<T>(
+  what: ChangeId,
+  show: (value: T) => string = String,
+  turn: (before: T | undefined, after: T | undefined) => Turn = addedOrRemoved,
+): Comparer<T | undefined> {
   return (...[one, other, place]) => {
     const [before, after] = [one, other].map((side) => (side === undefined ? null : show(side))) as [string, string];
-    return before === after ? [] : [found(what, { place, before, after, turn: addedOrRemoved(one, other) })];
+    return before === after ? [] : [found(what, { place, before, after, turn: turn(one, other) })];
   };
 }
 
@@ -164,22 +169,19 @@ const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
 
 function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): readonly Pair[] {
   const partners = new Map<DeploymentPins, DeploymentPins>();
-  const taken = new Set<DeploymentPins>();
   for (const keyOf of SAME) {
-    const free = new Map(after.filter((one) => !taken.has(one)).map((one) => [keyOf(one), one]));
-    for (const one of before.filter((each) => !partners.has(each))) {
-      const key = keyOf(one);
-      const other = key === null ? undefined : free.get(key);
-      if (other === undefined || taken.has(other)) continue;
-      partners.set(one, other);
-      taken.add(other);
+    const free = new Map(after.filter((one) => !partners.has(one)).map((one) => [keyOf(one), one]));
+    for (const one of before.filter((each) => !partners.has(each) && keyOf(each) !== null)) {
+      const other = free.get(keyOf(one));
+      if (other !== undefined && !partners.has(other)) partners.set(one, other).set(other, one);
     }
   }
-  const pairs = before.map((one): Pair => ({ key: one.name, before: one, after: partners.get(one) }));
-  const rest = after.filter((one) => !taken.has(one));
-  // The other side may have another deployment at this index.
-  const keyOf = (one: DeploymentPins): string => (isNamed(one) ? one.name : `${one.name} (new)`);
-  return [...pairs, ...rest.map((one) => ({ key: keyOf(one), before: undefined, after: one }))];
+  const added = after.filter((one) => !partners.has(one));
+  return [
+    ...before.map((one) => ({ key: one.name, before: one, after: partners.get(one) })),
+    // The other side may have another deployment at this index.
+    ...added.map((one) => ({ key: isNamed(one) ? one.name : `${one.name} (new)`, before: undefined, after: one })),
+  ];
 }
 
 /** Returns a text with the pins and the open questions of a deployment. */
@@ -211,19 +213,7 @@ const acceptsAge: Accepts<number | null> = (before, after) => {
   return turnOf(other! >= one!, other! <= one!);
 };
 
-const UNITS = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "m"],
-  [1000, "s"],
-] as const;
-
-/** Returns the age in the largest unit that divides it, as in policies. */
-function ageText(age: number | null): string {
-  if (age === null) return "any";
-  const [length, letter] = UNITS.find(([milliseconds]) => age % milliseconds === 0)!;
-  return `${age / length}${letter}`;
-}
+const ageText = (age: number | null): string => (age === null ? "any" : durationText(age));
 
 const acceptsRule: Accepts<boolean> = (before, after) => turnOf(!after || before, after || !before);
 
@@ -245,10 +235,7 @@ interface Accepted extends Omit<Policy, "signed" | "trustAnchors"> {
 const POLICY: Comparers<Accepted> = {
   trustAnchors: (before, after, place) =>
     texts("policy.trust-anchor")(before, after, place).map((change) => ({ ...change, place })),
-  allowDebug: (before, after, place) => {
-    const turn = before ? "lower" : "changed";
-    return value<boolean>("policy.allow-debug")(before, after, place).map((change) => ({ ...change, turn }));
-  },
+  allowDebug: value("policy.allow-debug", String, (isOn) => (isOn === true ? "lower" : "changed")),
   deployments: (before, after, place) => {
     const pairs = pairsOf(before, after);
     return [...comparePairs(pairs, place), ...compareOrder(pairs, after, place)];

@@ -281,34 +281,22 @@ function refTurn(before: Content = "", after: Content = ""): Turn {
   return contentText(before).startsWith(TAG) && !contentText(after).startsWith(TAG) ? "lower" : "changed";
 }
 
-/** If the build's own workflow signed, its URI changes with each ref. */
-function identityRule(sides: Sides): Rule {
-  const signer = (side: Content | undefined, name: string): Content => {
-    const text = textIn(side, name) || "none";
-    return text === textIn(side, "buildConfig") ? "the workflow of the build" : text;
-  };
-  return {
-    at: "certificate",
-    members: {
-      issuer: "provenance.issuer",
-      repository: "provenance.repository",
-      repositoryId: "provenance.repository",
-      runner: "provenance.runner",
-      ref: { what: "provenance.ref", turn: refTurn },
-      commit: "provenance.commit",
-      trigger: "provenance.trigger",
-      [WORKFLOW]: { what: "provenance.workflow", at: "buildConfig" },
-      buildConfig: null,
-      signer: null,
-      san: null,
-    } satisfies Total<BuildIdentity>,
-    then: (changes, _, at) =>
-      ["signer", "san"].reduce((all, name) => {
-        const [before, after] = sides.map((side) => signer(side, name));
-        return [...all, ...compareTrees([before, after], inside(at, name), "provenance.signer")];
-      }, changes),
-  };
-}
+const IDENTITY: Rule = {
+  at: "certificate",
+  members: {
+    issuer: "provenance.issuer",
+    repository: "provenance.repository",
+    repositoryId: "provenance.repository",
+    runner: "provenance.runner",
+    ref: { what: "provenance.ref", turn: refTurn },
+    commit: "provenance.commit",
+    trigger: "provenance.trigger",
+    [WORKFLOW]: { what: "provenance.workflow", at: "buildConfig" },
+    buildConfig: null,
+    signer: "provenance.signer",
+    san: "provenance.signer",
+  } satisfies Total<BuildIdentity>,
+};
 
 const OF_RELEASES = {
   repository: "provenance.repository",
@@ -327,7 +315,7 @@ function provenanceRule(sides: Sides): Rule {
     members: {
       ...notCompared(SHOWN_MATERIAL),
       [MATERIAL]: { what: "provenance.material", at: "verificationMaterial" },
-      identity: identityRule,
+      identity: IDENTITY,
       githubRelease: { at: "statement.predicate", members: OF_RELEASES },
       statement: {
         members: {

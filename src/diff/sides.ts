@@ -242,10 +242,15 @@ async function provenanceTree(file: Uint8Array, json: ContentObject): Promise<Co
   const plain = plainNumbers(parseJson(file, { numbers: "literal" })).value;
   const says = (await inspectProvenance(file, plain)).says as ContentObject;
   const whole = { buildConfig: null, repository: null, ref: null, ...identity };
+  // If the workflow of the build signed, its URI changes with each ref.
+  const signer = (text: string | null = null): string =>
+    text !== null && text === (identity.buildConfig ?? "") ? "the workflow of the build" : text || "none";
   return {
     ...says,
     identity: {
       ...(says["identity"] as ContentObject),
+      signer: signer(identity.signer),
+      san: signer(identity.san),
       [WORKFLOW]: buildWorkflow(whole as Parameters<typeof buildWorkflow>[0]) ?? identity.buildConfig ?? "none",
     },
     statement: parseJson(payload, { numbers: "literal" }),

@@ -84,7 +84,8 @@ const UNITS = [
   ["m", 60_000],
 ] as const;
 
-function durationText(milliseconds: number): string {
+/** Returns the duration in the largest unit that divides it, as in policies. */
+export function durationText(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, one]) => milliseconds % one === 0) ?? ["s", 1000];
   return `${milliseconds / size}${unit}`;
 }
