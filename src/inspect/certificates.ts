@@ -58,7 +58,7 @@ function readBlock(content: string): Certificate {
 
 const NEIGHBOURS = ["the one before", "itself", "the one after"];
 
-/** Describes a certificate, and lists its neighbours in the file that name it as their issuer. Verifies no signature. */
+/** Lists the neighbours in the file that name the certificate as their issuer. No signature is verified. */
 async function described(
   certificate: Certificate,
   around: readonly (Certificate | undefined)[],

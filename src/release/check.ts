@@ -131,14 +131,22 @@ export async function checkWhole(
   const checked: CheckedAlone[] = [];
   for (const release of once) checked.push(await checkAlone(release, cache, namespaces));
   const approved = checked.filter(isReadable).filter(({ release }) => !isUnapproved(release));
-  const histories = byApplication(approved, namespaces !== undefined).map(([name, group]) => ({
-    group,
-    ...historyOf(name, group, demand),
-  }));
-  const standings = new Map(histories.flatMap(standingsOf));
+  const histories: CheckedHistory[] = [];
+  const standings = new Map<CheckedAlone, Pick<CheckedRelease, "status" | "place">>();
+  for (const [name, group] of byApplication(approved, namespaces !== undefined)) {
+    const checkedHistory = historyOf(name, group, demand);
+    const { ordered, statuses } = checkedHistory;
+    const indices = new Map(ordered.map(({ release }, index) => [hashText(release), index]));
+    for (const one of group) {
+      const index = indices.get(hashText(one.release))!;
+      const place = ordered[index] === one ? { history: histories.length, index } : null;
+      standings.set(one, { status: one.faults.length > 0 ? "bad" : statuses[index]!, place });
+    }
+    histories.push(checkedHistory);
+  }
   const described = checked.map((one) => {
-    const { standing = null, place = null } = standings.get(one) ?? {};
-    return describeRelease(one, statusOf(one, standing, skipUnapproved), place, notes.get(one.release));
+    const standing = standings.get(one) ?? { status: unjudgedStatus(one, skipUnapproved), place: null };
+    return describeRelease(one, standing, notes.get(one.release));
   });
   const counts = { good: 0, bad: 0, "not checked": 0, older: 0, skipped: 0 };
   for (const { status } of described) counts[status]++;
@@ -249,37 +257,15 @@ function historyOf(name: string, group: readonly Readable[], demand: Demand): Ch
   return checkHistory(name, once, inPlace ? demand.anchorsOf(inPlace.release.manifest.namespace.name) : []);
 }
 
-/** The history of an application, and all of its releases: several folders may have the same manifest. */
-interface OfApplication extends CheckedHistory {
-  readonly group: readonly Readable[];
-}
-
-interface Standing {
-  readonly standing: CheckedStatus;
-  /** Null for a folder whose manifest is in the history by another folder. */
-  readonly place: ReleasePlace | null;
-}
-
-function standingsOf({ group, ordered, standings }: OfApplication, history: number): [CheckedAlone, Standing][] {
-  const indices = new Map(ordered.map(({ release }, index) => [hashText(release), index]));
-  return group.map((one) => {
-    const index = indices.get(hashText(one.release))!;
-    return [one, { standing: standings[index]!, place: ordered[index] === one ? { history, index } : null }];
-  });
-}
-
-function statusOf(one: CheckedAlone, standing: CheckedStatus | null, skipUnapproved: boolean): ReleaseStatus {
-  if (isUnapproved(one.release)) {
-    const isOnlyFault = one.faults.every(({ code }) => UNAPPROVED.includes(code));
-    return skipUnapproved && isOnlyFault ? "skipped" : "not checked";
-  }
-  return one.faults.length > 0 ? "bad" : standing!;
+/** Returns the status of a release that is in no history. */
+function unjudgedStatus({ release, faults }: CheckedAlone, skipUnapproved: boolean): ReleaseStatus {
+  if (!isUnapproved(release)) return "bad";
+  return skipUnapproved && faults.every(({ code }) => UNAPPROVED.includes(code)) ? "skipped" : "not checked";
 }
 
 function describeRelease(
   { release, faults, approvers }: CheckedAlone,
-  status: ReleaseStatus,
-  place: ReleasePlace | null,
+  standing: Pick<CheckedRelease, "status" | "place">,
   repeated: ReleaseNote | undefined,
 ): CheckedRelease {
   const { name, version, application, manifest, manifestHash, notes } = release;
@@ -287,8 +273,7 @@ function describeRelease(
     name,
     version,
     application,
-    status,
-    place,
+    ...standing,
     manifestHash: manifestHash && toHex(manifestHash),
     manifestVersion: manifest && manifest.version,
     namespace: manifest && manifest.namespace.name,
@@ -301,7 +286,7 @@ function describeRelease(
   };
 }
 
-function unknowable(histories: readonly OfApplication[], demand: Demand): string[] {
+function unknowable(histories: readonly CheckedHistory[], demand: Demand): string[] {
   const newest = histories.map(({ history }) => `${history.application} ${history.newestNonce}`).join(", ");
   return [
     "A release that is missing here, such as one that removed a member of the set, cannot be noticed. " +

@@ -61,7 +61,7 @@ export interface CheckedHistory {
   /** The releases ordered by nonce, each manifest hash once. */
   readonly ordered: readonly Readable[];
   /** The status of each release of `ordered`. */
-  readonly standings: readonly CheckedStatus[];
+  readonly statuses: readonly CheckedStatus[];
 }
 
 /** Checks a history of at least one release. `anchors` is empty if the caller demands no set. */
@@ -70,7 +70,7 @@ export function checkHistory(
   releases: readonly Readable[],
   anchors: readonly Anchor[],
 ): CheckedHistory {
-  const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
+  const ordered = [...releases].sort((one, other) => releaseNonce(one) - releaseNonce(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
   const found = [
@@ -85,7 +85,7 @@ export function checkHistory(
   ];
   const isFaulty = (one: Readable): boolean => one.faults.length > 0 || found.some(([about]) => about === one);
   const judged = judgedOf(ordered, anchors, { isFaulty, isOlder });
-  const standingOf = (one: Readable): CheckedStatus => {
+  const statusOf = (one: Readable): CheckedStatus => {
     if (isFaulty(one)) return "bad";
     if (isOlder(one)) return "older";
     return judged.has(one) ? "good" : "bad";
@@ -105,7 +105,7 @@ export function checkHistory(
       message,
     })),
   };
-  return { history, ordered, standings: ordered.map(standingOf) };
+  return { history, ordered, statuses: ordered.map(statusOf) };
 }
 
 /**
@@ -131,7 +131,7 @@ function judgedOf(
   return judged;
 }
 
-export function nonceOf({ release }: Readable): number {
+export function releaseNonce({ release }: Readable): number {
   return release.manifest.namespace.nonce;
 }
 
@@ -151,8 +151,8 @@ function namespaceFaults({ release: one }: Readable, after: Readable): FoundFaul
 }
 
 function pairFaults(before: Readable, after: Readable): FoundFault[] {
-  const [{ name }, nonce] = [before.release, nonceOf(after)];
-  const isTwice = nonce === nonceOf(before);
+  const [{ name }, nonce] = [before.release, releaseNonce(after)];
+  const isTwice = nonce === releaseNonce(before);
   const short = shortOf(after, setOf(before), `the manifest set of ${name}, the release before`);
   return [
     ...(isTwice ? [[after, "nonce-twice", `has the nonce ${nonce} of ${name}, and another hash`] as const] : []),
@@ -161,7 +161,7 @@ function pairFaults(before: Readable, after: Readable): FoundFault[] {
 }
 
 function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
-  return nonceOf(one) >= minNonce;
+  return releaseNonce(one) >= minNonce;
 }
 
 /**

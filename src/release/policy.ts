@@ -17,7 +17,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type ReleaseCheck, checkWhole, ofApplications } from "./check.js";
 import { demandOf, readSet } from "./demand.js";
-import { type Readable, nonceOf, shortOf } from "./history.js";
+import { type Readable, releaseNonce, shortOf } from "./history.js";
 import { type Release, requireReleases } from "./release.js";
 
 /** Facts that a release does not contain, and choices of the caller. */
@@ -165,7 +165,7 @@ function policyOf(
   written: Written,
   trustAnchors: readonly TrustAnchor[] | undefined,
 ): PolicyFile {
-  const newestFirst = [...ordered].sort((one, other) => nonceOf(other) - nonceOf(one));
+  const newestFirst = [...ordered].sort((one, other) => releaseNonce(other) - releaseNonce(one));
   const namespaces = [...new Set(newestFirst.map(({ release }) => release.manifest.namespace.name))];
   return {
     policy: "bootproof/1",

@@ -19,7 +19,7 @@ import { type Content, contentJson, memberOf } from "../diff/content.js";
 import { manifestTree } from "../inspect/documents.js";
 
 /** What can fix a value: a deployment, and what the caller has besides the policy. */
-export interface Held {
+export interface HeldBy {
   readonly pins: DeploymentPins;
   /** The PCRs of the image. */
   readonly measured: ReadonlyMap<number, unknown>;
@@ -28,7 +28,7 @@ export interface Held {
 }
 
 /** Whether the value is fixed. `changes` are the changes of this member since the previous manifest. */
-type IsHeld = (by: Held, changes: readonly Change[]) => boolean;
+type IsHeld = (by: HeldBy, changes: readonly Change[]) => boolean;
 
 interface Row {
   /** The name that `accept` takes. */
@@ -125,7 +125,7 @@ export interface ManifestMember {
   readonly after: string | null;
   /** Whether the member differs from the previous manifest. */
   readonly isChanged: boolean;
-  readonly isHeld: (by: Held) => boolean;
+  readonly isHeld: (by: HeldBy) => boolean;
 }
 
 /** The previous manifest and the changes since then. Without them, each member is new. */

@@ -19,7 +19,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { Findings, type ReviewFault, type ReviewFaultCode } from "./faults.js";
 import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
-import { type Held, type ManifestMember, manifestMembers, unknownName } from "./members.js";
+import { type HeldBy, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
   readonly policy: Policy;
@@ -321,7 +321,7 @@ function unpinnedMembers(
   const since = previous && changes && { previous: previous.manifest, changes };
   const beside = { measured: built.pcrs, hasBinary: built.pivotHash !== null, hasPrevious: previous !== null };
   const unpinned = manifestMembers(given.manifest, since).filter(({ isHeld }) =>
-    candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld({ pins, ...beside } satisfies Held)),
+    candidates.some(({ pins }) => pins.manifestHash === undefined && !isHeld({ pins, ...beside } satisfies HeldBy)),
   );
   const byName = acceptedBy(unpinned.filter(({ isChanged }) => isChanged));
   const accepted = new Set([...accept].map((name) => byName.get(name)));
