@@ -61,34 +61,22 @@ export function candidatesOf({ deployments }: Policy, facts: DocumentFacts): Can
 }
 
 function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedDeployment {
-  const { comparable, left } = withKnownPcrs(pins, facts);
-  const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((name) => {
-    const answer = comparePin(name, comparable, facts);
-    return answer === null ? [] : [{ pin: name, ...shownAnswer(answer) }];
+  const { pcrs = [], ...others } = pins;
+  // An alternative without a PCR that the manifest or the image shows is left out: it would match every manifest.
+  const known = pcrs
+    .map((image) => image.filter(({ index }) => facts.pcrs.has(index)))
+    .filter((image) => image.length > 0);
+  const unknown = pcrs.flat().filter(({ index }) => !facts.pcrs.has(index));
+  const comparable: DeploymentPins = known.length === 0 ? others : { ...others, pcrs: known };
+  const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((pin) => {
+    const answer = comparePin(pin, comparable, facts);
+    return answer === null ? [] : [{ pin, ...shownAnswer(answer) }];
   });
   const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);
   return {
     name: pins.name,
     holds: reviewed.every(({ holds }) => holds),
     pins: reviewed,
-    notCompared: [...left, ...unseen],
-  };
-}
-
-/**
- * Returns the pins without the PCRs that neither the manifest nor the image shows. An alternative that has no other
- * PCRs is left out, because it would match every manifest.
- */
-function withKnownPcrs(
-  pins: DeploymentPins,
-  { pcrs: known }: DocumentFacts,
-): { readonly comparable: DeploymentPins; readonly left: readonly string[] } {
-  const { pcrs, ...others } = pins;
-  if (pcrs === undefined) return { comparable: pins, left: [] };
-  const images = pcrs.map((image) => image.filter(({ index }) => known.has(index))).filter(({ length }) => length > 0);
-  const left = new Set(pcrs.flatMap((image) => image.map(({ index }) => index)).filter((index) => !known.has(index)));
-  return {
-    comparable: images.length === 0 ? others : { ...others, pcrs: images },
-    left: [...left].map((index) => `pcrs.${index}`),
+    notCompared: [...new Set(unknown.map(({ index }) => `pcrs.${index}`)), ...unseen],
   };
 }

@@ -23,17 +23,12 @@ export async function readGivenManifest(what: string, bytes: Uint8Array): Promis
   return { ...value, hash: await manifestHash(value.manifest) };
 }
 
-function readEither(given: Uint8Array): ReadManifest {
-  const recognised = recognise(given);
-  const bytes = recognised?.bytes ?? given;
-  if (recognised?.kind === "manifest envelope") return readEnvelope(bytes);
-  if (recognised !== null && recognised.kind !== "manifest")
-    throw malformed(`${kindSentence(recognised.kind)}, not a manifest`);
-  return { manifest: decodeManifest(bytes), json: jsonOf(bytes), manifestSetApprovals: [], shareSetApprovals: [] };
-}
-
 /** Refuses an envelope whose bytes can also be read as a bare manifest, because two readers would see two manifests. */
-function readEnvelope(bytes: Uint8Array): ReadManifest {
+function readEither(given: Uint8Array): ReadManifest {
+  const { kind, bytes } = recognise(given) ?? { kind: "manifest", bytes: given };
+  if (kind !== "manifest envelope" && kind !== "manifest") throw malformed(`${kindSentence(kind)}, not a manifest`);
+  if (kind === "manifest")
+    return { manifest: decodeManifest(bytes), json: jsonOf(bytes), manifestSetApprovals: [], shareSetApprovals: [] };
   const envelope = decodeManifestEnvelope(bytes);
   if (attempt(() => decodeManifest(bytes)).value !== undefined)
     throw malformed("ambiguous: the bytes are both a manifest and an envelope");

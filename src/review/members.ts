@@ -139,9 +139,13 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
   const manifests = [since?.previous, given];
   const sides = manifests.map((manifest) => manifest && (manifestTree(manifest) as Content));
   const workloads = manifests.flatMap((one) => one?.workloads ?? []).map(({ name }) => name);
-  const rest = new Set(since?.changes.filter(isNoOrderOfSet).flatMap(apart));
+  const rest = new Set(
+    since?.changes
+      .filter(isNoOrderOfSet)
+      .flatMap((change) => [change.place, ...change.also].map((place) => ({ ...change, place }))),
+  );
   const members = placesIn([...new Set(workloads)]).flatMap(({ place, value, row: one }): ManifestMember[] => {
-    const own = [...rest].filter((change) => isWithin(change.place, place));
+    const own = [...rest].filter((change) => `${change.place}.`.startsWith(`${place}.`));
     for (const change of own) rest.delete(change);
     const [before = null, after = null] = sides.map((side) => {
       const content = value.split(".").reduce(stepInto, side);
@@ -153,7 +157,11 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
     const isChanged = since === null || own.length > 0;
     return [{ place, name, ownName, before, after, isChanged, isHeld: (by) => isHeld(by, own) }];
   });
-  return [...members, ...[...rest].map(withoutRow)];
+  // No pin fixes a change that belongs to no member, such as the order of workloads.
+  const others = [...rest].map(({ place, before, after }): ManifestMember => {
+    return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
+  });
+  return [...members, ...others];
 }
 
 /** Returns the member of an object, or the item of that name of a list. */
@@ -162,24 +170,9 @@ function stepInto(content: Content | undefined, name: string): Content | undefin
   return named === null ? memberOf(content, name) : named.find((item) => memberOf(item, "name") === name);
 }
 
-/**
- * Makes a member for a change that belongs to no member, such as the order of workloads. No pin fixes such a change.
- */
-function withoutRow({ place, before, after }: Change): ManifestMember {
-  return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
-}
-
 /** Whether a change matters. The order of workloads does, but the order of other entries has no meaning. */
 function isNoOrderOfSet({ what, place }: Change): boolean {
   return what !== "order" || place === "workloads";
-}
-
-function apart(change: Change): readonly Change[] {
-  return [change.place, ...change.also].map((place) => ({ ...change, place }));
-}
-
-function isWithin(place: string, outer: string): boolean {
-  return place === outer || place.startsWith(`${outer}.`);
 }
 
 interface PlacedRow {
