@@ -6,7 +6,7 @@ import { KINDS } from "../inspect/kinds.js";
 import { deepFrozen } from "../report/report.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
-import type { ContentObject } from "./content.js";
+import { type ContentObject, memberOf } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
 import { comparePolicies } from "./policy.js";
 import { RULES } from "./rules.js";
@@ -118,40 +118,35 @@ function comparePins(before: Side, after: Side): Difference | null {
   return deepFrozen({ ...differenceOf([], Reporting.of(0), about), same: pins.nearest?.holds === true, pins });
 }
 
+/** The part that an input is. A boot proof has all of them. */
 const PARTS: Readonly<Partial<Record<Side["kind"], string>>> = {
   "attestation document": "attestationDocument",
   manifest: "manifest",
   "manifest envelope": "manifestEnvelope",
 };
+
 /** Compares the parts that both sides have. If they share none, the manifest inside an envelope is used. */
 function compareKinds(before: Side, after: Side, most: number): Difference {
-  const [one, other] = [partsIn(before), partsIn(after)];
-  const isShared = Object.keys(one).some((name) => Object.hasOwn(other, name));
-  const [first, second] = isShared ? [one, other] : [withManifest(one), withManifest(other)];
-  const compared = Object.keys(first).filter((name) => Object.hasOwn(second, name));
-  if (compared.length === 0) throw incomparable(before, after);
+  const whole = [before, after].map(({ kind, tree }): ContentObject => {
+    const part = PARTS[kind];
+    if (part !== undefined) return { [part]: tree };
+    return kind === "boot proof" ? tree : {};
+  });
+  const inside = whole.map(({ manifest, manifestEnvelope: envelope }): ContentObject => {
+    return { manifest: manifest ?? memberOf(envelope, "manifest") };
+  });
+  const sharedBy = (sides: readonly ContentObject[]): string[] =>
+    Object.values(PARTS).filter((part) => sides.every((side) => side[part] !== undefined));
+  const sides = sharedBy(whole).length > 0 ? whole : inside;
+  const compared = sharedBy(sides);
+  if (compared.length === 0) {
+    const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
+    throw new MalformedError("diff", [{ path: "", message }]);
+  }
+  const [one, other] = sides.map((side) => Object.fromEntries(compared.map((part) => [part, side[part]])));
   const reporting = Reporting.of(most);
-  const found = compareTrees([first, second], { place: "", name: "", reporting }, RULES["boot proof"]);
+  const found = compareTrees([one, other], { place: "", name: "", reporting }, RULES["boot proof"]);
   return differenceOf(found, reporting, { kind: `${before.kind} and ${after.kind}`, compared, most });
-}
-
-function partsIn(side: Side): ContentObject {
-  const own = PARTS[side.kind];
-  if (own !== undefined) return { [own]: side.tree };
-  const parts = side.kind === "boot proof" ? Object.values(PARTS) : [];
-  return Object.fromEntries(
-    parts.filter((name) => side.tree[name] !== undefined).map((name) => [name, side.tree[name]]),
-  );
-}
-
-function withManifest({ manifest, manifestEnvelope }: ContentObject): ContentObject {
-  const inside = manifest ?? (manifestEnvelope as ContentObject | undefined)?.["manifest"];
-  return inside === undefined ? {} : { manifest: inside };
-}
-
-function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${KINDS[before.kind].is} and ${KINDS[after.kind].is} cannot be compared`;
-  return new MalformedError("diff", [{ path: "", message }]);
 }
 
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
@@ -169,7 +164,7 @@ function differenceOf(found: readonly Found[], { uncounted }: Reporting, { kind,
     kind,
     compared,
     pins: null,
-    counts: counts,
+    counts,
     changes: changes.slice(0, most),
     leftOut: uncounted + Math.max(0, changes.length - most),
   });

@@ -8,7 +8,7 @@ import { decodeAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, decodeBootProof } from "../decode/boot-proof.js";
 import { buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
 import { unwrap, withoutPrototype } from "../decode/input.js";
-import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
+import { copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import {
   type Manifest,

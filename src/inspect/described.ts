@@ -158,7 +158,7 @@ export function bounded(
     }
     const rest = entries.length - shown.length;
     if (rest > 0 && leftOut.length < MAX_CUTS)
-      leftOut.push(`${path === "" ? "" : `${path}: `}${rest} of ${entries.length} ${isList ? "entries" : "members"}`);
+      leftOut.push([path, `${rest} of ${entries.length} ${isList ? "entries" : "members"}`].filter(Boolean).join(": "));
     if (isList) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
     return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
   };

@@ -188,14 +188,11 @@ function withoutRepeated(releases: readonly Release[]): {
   readonly notes: ReadonlyMap<Release, ReleaseNote>;
 } {
   const notes = new Map<Release, ReleaseNote>();
-  const note = (code: ReleaseNoteCode, { name: file }: Release, message: string) => ({ code, file, message });
-  const once = firstOfEach(releases, textOf, (first) => {
-    notes.set(first, note("given-twice", first, "given twice, counted once"));
-  });
+  const note = (one: Release, code: ReleaseNoteCode, message: string): void =>
+    void notes.set(one, { code, file: one.name, message });
+  const once = firstOfEach(releases, textOf, (first) => note(first, "given-twice", "given twice, counted once"));
   const withManifest = once.filter(({ manifestHash }) => manifestHash !== null);
-  firstOfEach(withManifest, hashText, (first, repeated) => {
-    notes.set(repeated, note("same-manifest", repeated, `the manifest of ${first.name}`));
-  });
+  firstOfEach(withManifest, hashText, (first, one) => note(one, "same-manifest", `the manifest of ${first.name}`));
   return { once, notes };
 }
 
@@ -206,8 +203,9 @@ function firstOfEach(
 ): readonly Release[] {
   const firsts = new Map<string | null, Release>();
   for (const one of releases) {
-    const first = firsts.get(keyOf(one));
-    if (first === undefined) firsts.set(keyOf(one), one);
+    const key = keyOf(one);
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, one);
     else onRepeated(first, one);
   }
   return [...firsts.values()];
@@ -217,9 +215,10 @@ function hashText({ manifestHash }: Pick<Release, "manifestHash">): string | nul
   return manifestHash && toHex(manifestHash);
 }
 
-/** Returns everything by which releases are compared, as one text. */
+/** Returns everything by which releases are compared, as one text. The hash stands for the manifest. */
 function textOf(release: Release): string {
-  return JSON.stringify(release, (_, value: unknown) => (value instanceof Uint8Array ? toHex(value) : value));
+  const own = { ...release, manifest: null };
+  return JSON.stringify(own, (_, value: unknown) => (value instanceof Uint8Array ? toHex(value) : value));
 }
 
 function isReadable(checked: CheckedAlone): checked is Readable {

@@ -184,8 +184,8 @@ async function reviewed(input: Input): Promise<ManifestReview> {
   const changes = previous === null ? null : comparePrevious(previous, given, found);
   const members = unpinnedMembers(input, chosen, changes, found);
   const approvals = [
-    ...(await reviewApprovals("manifest", [...given.manifestSetApprovals, ...input.beside], given, cache, found)),
-    ...(await reviewApprovals("share", given.shareSetApprovals, given, cache, found)),
+    ...(await reviewApprovals("manifest", [...given.manifestSetApprovals, ...input.beside], given, { cache, found })),
+    ...(await reviewApprovals("share", given.shareSetApprovals, given, { cache, found })),
   ];
   const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
   if (isPublicSecret(quorumKey)) found.notes.push("the quorum key's secret is public: anybody holds it");
@@ -364,8 +364,7 @@ async function reviewApprovals(
   set: ReviewedApproval["set"],
   given: readonly Approval[],
   { manifest, hash }: GivenManifest,
-  cache: SignatureCache,
-  found: Findings,
+  { cache, found }: { readonly cache: SignatureCache; readonly found: Findings },
 ): Promise<ReviewedApproval[]> {
   const { approvals } = await checkApprovals(given, manifest[`${set}Set`], hash, cache);
   return approvals.map(({ member: { alias, pubKey }, status, message }) => {
