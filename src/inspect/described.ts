@@ -105,7 +105,8 @@ interface ReadObject {
 export function unshown(file: unknown, { value, faults, members }: ReadObject): DescribedObject {
   const isFaulty = (name: string): boolean =>
     faults.some(({ path }) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
-  const known = new Map(isNames(members) ? members.map((name) => [name, name]) : Object.entries(members));
+  const isList = Array.isArray(members);
+  const known = new Map(Object.entries(members).map(([name, becomes]) => [isList ? becomes : name, becomes]));
   const unreadable: [string, Described | undefined][] = [];
   const unknown: [string, Described | undefined][] = [];
   for (const [name, member] of Object.entries(membersOf(file))) {
@@ -115,10 +116,6 @@ export function unshown(file: unknown, { value, faults, members }: ReadObject): 
     else unknown.push([name, becomes === undefined ? member : restOf(member, read)]);
   }
   return { [UNREADABLE]: definedMembers(unreadable), [UNKNOWN]: definedMembers(unknown) };
-}
-
-function isNames(members: ReadObject["members"]): members is readonly string[] {
-  return Array.isArray(members);
 }
 
 /** Returns the members of a wrapper other than its content. */

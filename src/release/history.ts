@@ -75,12 +75,7 @@ export function checkHistory(
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
   const found = [
     // If a release has a fault of its own, the next release may differ from it without a fault.
-    ...pairs
-      .filter(([before]) => before.faults.length === 0)
-      .flatMap(([before, after]) => [
-        ...namespaceFaults(before, after),
-        ...(isOlder(before) ? [] : pairFaults(before, after)),
-      ]),
+    ...pairs.flatMap(([before, after]) => (before.faults.length > 0 ? [] : pairFaults(before, after, isOlder(before)))),
     ...anchors.flatMap((anchor) => anchorFaults(ordered, anchor)),
   ];
   const isFaulty = (one: Readable): boolean => one.faults.length > 0 || found.some(([about]) => about === one);
@@ -142,22 +137,25 @@ function nameOf({ release }: Readable): string {
 /** A fault, and the release that has it. */
 type FoundFault = readonly [about: Readable, code: HistoryFaultCode, message: string];
 
-function namespaceFaults({ release: one }: Readable, after: Readable): FoundFault[] {
-  const [earlier, { name }] = [one.manifest.namespace.name, after.release.manifest.namespace];
-  if (name === earlier) return [];
-  const names = `${JSON.stringify(name)}, and ${one.name} of ${JSON.stringify(earlier)}`;
-  const message = `is of the namespace ${names}: name the accepted namespaces (--namespace, namespaces)`;
-  return [[after, "other-namespace", message]];
-}
-
-function pairFaults(before: Readable, after: Readable): FoundFault[] {
-  const [{ name }, nonce] = [before.release, releaseNonce(after)];
-  const isTwice = nonce === releaseNonce(before);
-  const short = shortOf(after, setOf(before), `the manifest set of ${name}, the release before`);
-  return [
-    ...(isTwice ? [[after, "nonce-twice", `has the nonce ${nonce} of ${name}, and another hash`] as const] : []),
-    ...(short === null ? [] : [[after, "approvers", short] as const]),
-  ];
+/** Compares a release with the one before. Of an `older` one, only its namespace counts. */
+function pairFaults(before: Readable, after: Readable, isOlder: boolean): FoundFault[] {
+  const { name: earlier } = before.release.manifest.namespace;
+  const { name, nonce } = after.release.manifest.namespace;
+  const names = `${JSON.stringify(name)}, and ${nameOf(before)} of ${JSON.stringify(earlier)}`;
+  const faults: FoundFault[] = [];
+  if (name !== earlier)
+    faults.push([
+      after,
+      "other-namespace",
+      `is of the namespace ${names}: name the accepted namespaces (--namespace, namespaces)`,
+    ]);
+  if (!isOlder && nonce === releaseNonce(before))
+    faults.push([after, "nonce-twice", `has the nonce ${nonce} of ${nameOf(before)}, and another hash`]);
+  const short = isOlder
+    ? null
+    : shortOf(after, setOf(before), `the manifest set of ${nameOf(before)}, the release before`);
+  if (short !== null) faults.push([after, "approvers", short]);
+  return faults;
 }
 
 function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
