@@ -215,6 +215,11 @@ it("what is wrong with approvals and their set names the file", async () => {
   expect(await changed(unsigned)).toEqual([
     `approval-signature ${c}: the signature is not one of "c" over this manifest`,
   ]);
+  // One key approves once, whether its first approval is valid or not, as in envelopes.
+  expect(await changed((files) => (files.set("c-valid.approval", files.get(c)!), unsigned(files)))).toEqual([
+    `approval-signature ${c}: the signature is not one of "c" over this manifest`,
+    'approval-twice c-valid.approval: a second approval of "c"',
+  ]);
 });
 
 describe("a history", () => {
