@@ -51,37 +51,29 @@ export interface Rule {
 export type RuleOf = Rule | ChangeId | null | ((sides: Sides) => RuleOf);
 export type Compare = (sides: Sides, at: At) => readonly Found[];
 
-/** What is not reported: places that are reported already, and `other` changes beyond a number, which are counted. */
+/** What is not reported: places that are covered already, and `other` changes beyond a number, which are counted. */
 export class Reporting {
-  readonly reported: ReadonlySet<string>;
-  /** The places that contain reported ones. */
-  readonly above: ReadonlySet<string>;
-  readonly #tally: { left: number; uncounted: number };
+  uncounted = 0;
+  readonly covered = new Set<string>();
+  /** The places that contain covered ones. */
+  readonly above = new Set<string>();
+  #left: number;
 
-  private constructor(tally: { left: number; uncounted: number }, reported: readonly string[]) {
-    this.#tally = tally;
-    this.reported = new Set(reported);
-    this.above = new Set(reported.flatMap(placesAbove));
+  constructor(most: number) {
+    this.#left = most;
   }
 
-  static of(most: number): Reporting {
-    return new Reporting({ left: most, uncounted: 0 }, []);
-  }
-
-  /** Returns the same, but nothing is reported at and below the places. */
-  without(places: readonly string[]): Reporting {
-    return new Reporting(this.#tally, places);
-  }
-
-  get uncounted(): number {
-    return this.#tally.uncounted;
+  /** Reports nothing at and below the place from now on. */
+  cover(place: string): void {
+    this.covered.add(place);
+    for (const one of placesAbove(place)) this.above.add(one);
   }
 
   /** Reports two texts, or counts them. If the texts are equal, JSON shows the difference, as between 3 and "3". */
   keep(what: ChangeId, sides: Sides, place: string): readonly Found[] {
-    this.#tally.left--;
-    if (this.#tally.left < 0) {
-      this.#tally.uncounted++;
+    this.#left--;
+    if (this.#left < 0) {
+      this.uncounted++;
       return [];
     }
     const [before, after] = sides.map((side) => textOf(side, contentText));
@@ -113,7 +105,7 @@ const GATHERED: Readonly<Record<string, Rule | null>> = {
 /** Returns every change at and below a place. */
 export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly Found[] {
   const rule = ruleFor(given, sides);
-  if (rule === null || at.reporting.reported.has(at.place)) return [];
+  if (rule === null || at.reporting.covered.has(at.place)) return [];
   const { instead, then, entry } = rule;
   const compare = rule.what === undefined ? compareInside : compareValues;
   const changes = instead === undefined ? compare(sides, at, rule) : instead(sides, at);

@@ -100,7 +100,7 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
 /** Lists at most `most` changes. Throws {@link MalformedError} if the sides have no part in common. */
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
   if (before.kind !== after.kind) return comparePins(before, after) ?? compareKinds(before, after, most);
-  const reporting = Reporting.of(most);
+  const reporting = new Reporting(most);
   const place = before.kind === "policy" ? "" : "policy";
   const changes = [
     ...comparePolicies(before.policy, after.policy, place, reporting),
@@ -115,7 +115,7 @@ function comparePins(before: Side, after: Side): Difference | null {
   if (kind !== "policy" || facts === undefined) return null;
   const pins = pinsDifference(policy!.policy, facts);
   const about = { kind: `${before.kind} and ${after.kind}`, compared: ["pins"], most: 0 };
-  return deepFrozen({ ...differenceOf([], Reporting.of(0), about), same: pins.nearest?.holds === true, pins });
+  return deepFrozen({ ...differenceOf([], new Reporting(0), about), same: pins.nearest?.holds === true, pins });
 }
 
 /** The part that an input is. A boot proof has all of them. */
@@ -144,7 +144,7 @@ function compareKinds(before: Side, after: Side, most: number): Difference {
     throw new MalformedError("diff", [{ path: "", message }]);
   }
   const [one, other] = sides.map((side) => Object.fromEntries(compared.map((part) => [part, side[part]])));
-  const reporting = Reporting.of(most);
+  const reporting = new Reporting(most);
   const found = compareTrees([one, other], { place: "", name: "", reporting }, RULES["boot proof"]);
   return differenceOf(found, reporting, { kind: `${before.kind} and ${after.kind}`, compared, most });
 }

@@ -299,9 +299,9 @@ export function comparePolicies(
   const [one, other] = [before, after].map(({ policy, anchors }) => ({ ...policy, trustAnchors: anchors }));
   const changes = compareMembers<Accepted>(POLICY, [one!, other!], place);
   const keys = new Map(pairs.flatMap((pair) => [pair.before, pair.after].map((side) => [side, pair.key])));
-  const rest = reporting.without(changes.filter(({ isWhole }) => isWhole).map((change) => change.place));
+  for (const change of changes) if (change.isWhole) reporting.cover(change.place);
   const contents: Sides = [contentOf(before, keys), contentOf(after, keys)];
-  const others = compareTrees(contents, { place, name: "", reporting: rest }, POLICY_FILE).map((change): Found => {
+  const others = compareTrees(contents, { place, name: "", reporting }, POLICY_FILE).map((change): Found => {
     return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
   });
   return [...changes, ...others];
