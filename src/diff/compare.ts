@@ -22,7 +22,8 @@ export interface Rule {
   /** The change of a value that only one side has, and the members that are compared even then. */
   readonly only?: ChangeId;
   readonly even?: readonly string[];
-  readonly turn?: (before: Content | undefined, after: Content | undefined) => Turn;
+  /** How the value changed. Null means that it is the same, although its text is not. */
+  readonly turn?: (before: Content | undefined, after: Content | undefined) => Turn | null;
   /** The text of the value. Values with the same text are the same. */
   readonly show?: (value: Content, name: string) => string;
   /** The value of an absent one. */
@@ -114,7 +115,7 @@ export function compareTrees(sides: Sides, at: At, given: RuleOf = {}): readonly
 }
 
 /** Gives the changes the key of the entry that they are in. */
-export function entered(changes: readonly Found[], entry: string): readonly Found[] {
+function entered(changes: readonly Found[], entry: string): readonly Found[] {
   return changes.map((change) => (change.entry === "" ? { ...change, entry } : change));
 }
 
@@ -144,7 +145,8 @@ function compareWhole(what: ChangeId, sides: Sides, { place, name }: At, rule: R
   const { show = contentText, turn = "lower" in CHANGES[what].means ? lowerOrNot : addedOrRemoved } = rule;
   const [before, after] = sides.map((side) => side ?? undefined);
   const [one, other] = [before, after].map((side) => textOf(side, (content) => show(content, name)));
-  return one === other ? [] : [found(what, { place, before: one!, after: other!, turn: turn(before, after) })];
+  const turned = one === other ? null : turn(before, after);
+  return turned === null ? [] : [found(what, { place, before: one!, after: other!, turn: turned })];
 }
 
 /** Whether a number, flag, time or version is lower. An absent number is lower than any other. */

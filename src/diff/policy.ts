@@ -7,10 +7,10 @@ import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/p
 import { placeIn } from "../inspect/place.js";
 import { shownCertificate } from "../inspect/shown.js";
 import { durationText } from "../show/policy.js";
-import { type ChangeId, type Found, type Turn, found } from "./changes.js";
-import { type Reporting, type Rule, type Sides, addedOrRemoved, compareTrees, entered } from "./compare.js";
-import { type Content, type ContentObject, byKey, contentJson, contentText } from "./content.js";
-import { certificateText } from "./rules.js";
+import { type ChangeId, type Found, found } from "./changes.js";
+import { type Reporting, type Rule, addedOrRemoved, compareTrees } from "./compare.js";
+import { type Content, type ContentObject, byKey, contentJson, contentText, memberOf, partsOf } from "./content.js";
+import { type Total, certificateText } from "./rules.js";
 
 /** A policy and its file. */
 export interface PolicyFacts {
@@ -32,57 +32,27 @@ export async function readPolicy(
   return { policy, json, anchors: anchors.map((one) => certificateText(one as Content)) };
 }
 
-type Comparer<T> = (before: T, after: T, place: string) => readonly Found[];
-
-/** Comparers of all members. A new member without a comparer is a compile error. */
-type Comparers<T> = { readonly [K in keyof T]-?: Comparer<T[K]> };
-
-/** `isEntry` means that the name of a member is the key of its changes. */
-function compareMembers<T extends object>(
-  comparers: Comparers<T>,
-  [before, after]: readonly [T, T],
-  place: string,
-  isEntry = false,
-): Found[] {
-  return (Object.keys(comparers) as (keyof T & string)[]).flatMap((name) => {
-    const changes = comparers[name](before[name], after[name], placeIn(place, name));
-    return isEntry ? entered(changes, name) : changes;
-  });
-}
-
-/** Compares values by their texts. Undefined means absent. */
-function value<T>(
-  what: ChangeId,
-  show: (value: T) => string = String,
-  turn: (before: T | undefined, after: T | undefined) => Turn = addedOrRemoved,
-): Comparer<T | undefined> {
-  return (...[one, other, place]) => {
-    const [before, after] = [one, other].map((side) => (side === undefined ? null : show(side))) as [string, string];
-    return before === after ? [] : [found(what, { place, before, after, turn: turn(one, other) })];
+/** Compares values by what they accept. A value that only one side has is added or removed. */
+function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Rule {
+  return {
+    what,
+    show: (value) => show(value as T),
+    turn: (before, after) =>
+      before === undefined || after === undefined ? addedOrRemoved(before, after) : accepts(before as T, after as T),
   };
 }
 
-/** Compares values by what they accept, and by their texts where only one side has a value. */
-function accepted<T>(
-  what: ChangeId,
-  accepts: Accepts<T>,
-  show: (value: T) => string = String,
-): Comparer<T | undefined> {
-  return (before, after, place) => {
-    if (before === undefined || after === undefined) return value(what, show)(before, after, place);
-    const turn = accepts(before, after);
-    return turn === null ? [] : [found(what, { place, before: show(before), after: show(after), turn })];
-  };
-}
+const ANY = "any";
 
-/** Reports the texts that only one side has. */
-function texts(what: ChangeId): Comparer<readonly string[]> {
-  return (before, after, place) => {
-    const [one, other] = [byKey(before, String), byKey(after, String)];
-    return [...new Set([...one.keys(), ...other.keys()])].flatMap((key, index) =>
-      entered(value<string>(what)(one.get(key), other.get(key), placeIn(place, key, index)), key),
-    );
-  };
+/** The same, where null accepts anything. */
+function acceptedOrAny<T>(what: ChangeId, accepts: Accepts<T | null>, show: (value: T) => string): Rule {
+  const given = (value: T | typeof ANY): T | null => (value === ANY ? null : value);
+  const rule = accepted<T | typeof ANY>(
+    what,
+    (before, after) => accepts(given(before), given(after)),
+    (value) => (value === ANY ? ANY : show(value)),
+  );
+  return { ...rule, absent: ANY };
 }
 
 interface PinRow<P> {
@@ -120,38 +90,13 @@ const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   provenance: { about: "Who built the program", show: textOf },
 };
 
-function comparePin<K extends PinName>(name: K, sides: readonly DeploymentPins[], place: string): readonly Found[] {
+function pinRule<K extends PinName>(name: K): Rule {
   const { about, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
-  const [before, after] = sides.map((side) => side[name] as PinTypes[K]["pin"] | undefined);
-  const compare = accepted<PinTypes[K]["pin"]>("policy.pin", ACCEPTED[name].accepts, show);
-  return compare(before, after, placeIn(place, name)).map((change) => ({ ...change, about, entry: name }));
-}
-
-const typesText = (types: readonly string[] | null): string => (types === null ? "any" : types.join("\n"));
-const compareTypes = accepted("policy.app-proof-types", acceptsListOrAny, typesText);
-const compareBytes = accepted("policy.app-proof-bytes", acceptsBytes, (bytes) => (bytes ? "any bytes" : "none"));
-
-const BESIDE_PINS: Comparers<Omit<DeploymentPins, PinName | "appProofTypes" | "appProofBytes">> = {
-  name: value("policy.deployment-name"),
-  kind: value("policy.kind"),
-  open: texts("policy.open"),
-};
-
-function compareDeployment(before: DeploymentPins, after: DeploymentPins, place: string): readonly Found[] {
-  const changes = [
-    ...PIN_NAMES.flatMap((name) => comparePin(name, [before, after], place)),
-    ...compareMembers(BESIDE_PINS, [before, after], place),
-    ...compareTypes(before.appProofTypes, after.appProofTypes, `${place}.appProofs.types`),
-    ...compareBytes(before.appProofBytes, after.appProofBytes, `${place}.appProofs.bytes`),
-  ];
-  return changes.map((one) => ({ ...one, entry: one.entry === "" ? before.name : `${one.entry} of ${before.name}` }));
-}
-
-/** Two matching deployments, or one deployment without a counterpart. */
-interface Pair {
-  readonly key: string;
-  readonly before: DeploymentPins | undefined;
-  readonly after: DeploymentPins | undefined;
+  return {
+    ...accepted<PinTypes[K]["pin"]>("policy.pin", ACCEPTED[name].accepts, show),
+    entry: () => name,
+    then: (changes) => changes.map((change) => ({ ...change, about })),
+  };
 }
 
 /**
@@ -167,7 +112,8 @@ const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
   (deployment) => (isNamed(deployment) ? null : deployment.name),
 ];
 
-function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): readonly Pair[] {
+/** Returns the keys by which deployments are compared. Paired ones have the same key. */
+function keysOf(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): Keys {
   const partners = new Map<DeploymentPins, DeploymentPins>();
   for (const keyOf of SAME) {
     const free = new Map(after.filter((one) => !partners.has(one)).map((one) => [keyOf(one), one]));
@@ -176,35 +122,22 @@ function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPi
       if (other !== undefined && !partners.has(other)) partners.set(one, other).set(other, one);
     }
   }
-  const added = after.filter((one) => !partners.has(one));
-  return [
-    ...before.map((one) => ({ key: one.name, before: one, after: partners.get(one) })),
-    // The other side may have another deployment at this index.
-    ...added.map((one) => ({ key: isNamed(one) ? one.name : `${one.name} (new)`, before: undefined, after: one })),
-  ];
+  // The other side may have another deployment at this index.
+  const keyOf = (one: DeploymentPins): string => (isNamed(one) ? one.name : `${one.name} (new)`);
+  return new Map([
+    ...after.map((one) => [one, partners.get(one)?.name ?? keyOf(one)] as const),
+    ...before.map((one) => [one, one.name] as const),
+  ]);
 }
+
+type Keys = ReadonlyMap<DeploymentPins | undefined, string>;
 
 /** Returns a text with the pins and the open questions of a deployment. */
-function deploymentText(deployment: DeploymentPins): string {
-  const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
-  const open = deployment.open.length === 0 ? "" : `; leaves open: ${deployment.open.join(", ")}`;
-  return `${deployment.name}: pins ${pins.join(", ")}${open}`;
-}
-
-function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
-  return pairs.flatMap(({ key, before, after }, index) => {
-    const at = placeIn(place, key, index);
-    if (before !== undefined && after !== undefined) return compareDeployment(before, after, at);
-    return entered(value("policy.deployment", deploymentText)(before, after, at), (before ?? after)!.name);
-  });
-}
-
-/** Compares the order of deployments, because the first deployment that matches applies. */
-function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], place: string): readonly Found[] {
-  const both = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined);
-  const now = [...both].sort((one, other) => after.indexOf(one.after!) - after.indexOf(other.after!));
-  const [one, other] = [both, now].map((list) => list.map(({ key }) => key).join("\n"));
-  return one === other ? [] : [found("policy.order", { place, before: one!, after: other!, isWhole: false })];
+function deploymentText(deployment: Content): string {
+  const pins = PIN_NAMES.filter((name) => memberOf(deployment, name) !== undefined);
+  const open = [...partsOf(memberOf(deployment, "open")!).keys()];
+  const more = open.length === 0 ? "" : `; leaves open: ${open.join(", ")}`;
+  return `${contentText(memberOf(deployment, "name")!)}: pins ${pins.join(", ")}${more}`;
 }
 
 /** Compares maximum ages in milliseconds. Null accepts any age. */
@@ -213,37 +146,70 @@ const acceptsAge: Accepts<number | null> = (before, after) => {
   return turnOf(other! >= one!, other! <= one!);
 };
 
-const ageText = (age: number | null): string => (age === null ? "any" : durationText(age));
-
 const acceptsRule: Accepts<boolean> = (before, after) => turnOf(!after || before, after || !before);
 
-/** Comparers of the rules about app proofs. In some rules, null is a value and does not mean absent. */
-const APP_PROOFS: Comparers<AppProofRules> = {
-  types: compareTypes,
-  maxAge: accepted("policy.app-proofs", acceptsAge, ageText),
-  untimed: accepted("policy.app-proofs", acceptsListOrAny, typesText),
-  required: accepted("policy.app-proofs", acceptsRule),
-  coverage: accepted("policy.app-proofs", acceptsRule),
-  decision: accepted("policy.app-proofs", acceptsRule),
+const typesText = (types: readonly string[]): string => types.join("\n");
+const TYPES = acceptedOrAny("policy.app-proof-types", acceptsListOrAny, typesText);
+const BYTES = accepted("policy.app-proof-bytes", acceptsBytes, (bytes) => (bytes ? "any bytes" : "none"));
+const ENTRIES: Rule = { entry: (name) => name };
+
+const APP_PROOFS: Total<AppProofRules> = {
+  types: { ...TYPES, ...ENTRIES },
+  maxAge: { ...acceptedOrAny("policy.app-proofs", acceptsAge, durationText), ...ENTRIES },
+  untimed: { ...accepted("policy.app-proofs", acceptsListOrAny, typesText), ...ENTRIES },
+  required: { ...accepted("policy.app-proofs", acceptsRule), ...ENTRIES },
+  coverage: { ...accepted("policy.app-proofs", acceptsRule), ...ENTRIES },
+  decision: { ...accepted("policy.app-proofs", acceptsRule), ...ENTRIES },
+};
+
+const DEPLOYMENT: Rule = {
+  only: "policy.deployment",
+  show: deploymentText,
+  members: {
+    ...Object.fromEntries(PIN_NAMES.map((name) => [name, pinRule(name)])),
+    ...({
+      name: "policy.deployment-name",
+      kind: "policy.kind",
+      open: { each: { what: "policy.open", ...ENTRIES } },
+      appProofTypes: { ...TYPES, at: "appProofs.types" },
+      appProofBytes: { ...BYTES, at: "appProofs.bytes" },
+    } satisfies Total<Omit<DeploymentPins, PinName>>),
+  },
+  then: (changes, [before, after]) => {
+    const name = contentText(memberOf(before ?? after, "name")!);
+    return changes.map((one) => ({ ...one, entry: one.entry === "" ? name : `${one.entry} of ${name}` }));
+  },
 };
 
 /** What policies accept. Two versions of a signed policy differ in that, so `signed` itself is not compared. */
-interface Accepted extends Omit<Policy, "signed" | "trustAnchors"> {
-  readonly trustAnchors: readonly string[];
+const POLICY: Rule = {
+  members: {
+    trustAnchors: { each: { what: "policy.trust-anchor", at: "", ...ENTRIES } },
+    allowDebug: { what: "policy.allow-debug", turn: (before) => (before === true ? "lower" : "changed") },
+    deployments: { each: DEPLOYMENT },
+    maxAge: acceptedOrAny("policy.max-age", acceptsAge, durationText),
+    appProofs: { members: APP_PROOFS },
+    name: "policy.name",
+  } satisfies Total<Omit<Policy, "signed">>,
+};
+
+/** Returns what a policy accepts as a tree. What has no order is an object. */
+function acceptedBy({ policy, anchors }: PolicyFacts, keys: Keys): Content {
+  const { name, allowDebug, maxAge, appProofs, deployments } = policy;
+  const named = deployments.map((one) => [keys.get(one), { ...one, open: asEntries(one.open) }] as const);
+  return {
+    name: name ?? undefined,
+    trustAnchors: asEntries(anchors),
+    allowDebug,
+    maxAge,
+    appProofs: appProofs as object as ContentObject,
+    deployments: Object.fromEntries(named) as ContentObject,
+  };
 }
 
-const POLICY: Comparers<Accepted> = {
-  trustAnchors: (before, after, place) =>
-    texts("policy.trust-anchor")(before, after, place).map((change) => ({ ...change, place })),
-  allowDebug: value("policy.allow-debug", String, (isOn) => (isOn === true ? "lower" : "changed")),
-  deployments: (before, after, place) => {
-    const pairs = pairsOf(before, after);
-    return [...comparePairs(pairs, place), ...compareOrder(pairs, after, place)];
-  },
-  maxAge: accepted("policy.max-age", acceptsAge, ageText),
-  appProofs: (before, after, place) => compareMembers(APP_PROOFS, [before, after], place, true),
-  name: (before, after, place) => value("policy.name")(before ?? undefined, after ?? undefined, place),
-};
+function asEntries(texts: readonly string[]): ContentObject {
+  return Object.fromEntries(byKey(texts, String));
+}
 
 /** Hex of any case. Comments inside are compared exactly. */
 const ANY_CASE: Rule = {
@@ -270,18 +236,30 @@ const POLICY_FILE: Rule = {
   },
 };
 
-/** Returns the content of the file. Each deployment has the key of its pair, so that pairs are compared. */
-function contentOf({ json, policy }: PolicyFacts, keys: ReadonlyMap<DeploymentPins | undefined, string>): Content {
+/** Returns the content of the file. Each deployment has its key, so that paired ones are compared. */
+function contentOf({ json, policy }: PolicyFacts, keys: Keys): Content {
   const file = json as ContentObject;
   const deployments = (file["deployments"] as Content[]).map((one, at) => [keys.get(policy.deployments[at]), one]);
   return { ...file, deployments: Object.fromEntries(deployments) as ContentObject };
 }
 
+/** Compares the order of deployments, because the first deployment that matches applies. */
+function compareOrder(before: Policy, after: Policy, keys: Keys, place: string): readonly Found[] {
+  const [one, other] = [before, after].map(({ deployments }) => deployments.map((each) => keys.get(each)!)) as [
+    string[],
+    string[],
+  ];
+  const [was, is] = [one.filter((key) => other.includes(key)), other.filter((key) => one.includes(key))].map((list) =>
+    list.join("\n"),
+  );
+  return was === is ? [] : [found("policy.order", { place, before: was!, after: is!, isWhole: false })];
+}
+
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 /**
- * Returns the changes of what policies accept, and the differences of their files that no such change covers. A
- * bundle may have no policy.
+ * Returns the changes of what policies accept, and the differences of their files that no such change covers. A bundle
+ * may have no policy.
  */
 export function comparePolicies(
   before: PolicyFacts | undefined,
@@ -289,20 +267,20 @@ export function comparePolicies(
   place: string,
   reporting: Reporting,
 ): readonly Found[] {
+  const at = { place, name: "", reporting };
   if (before === undefined || after === undefined) {
-    const [one, other] = [before, after].map((side) =>
-      side ? (side.policy.name ?? "a policy without a name") : undefined,
-    );
-    return value("bundle.policy")(one, other, place);
+    const names = [before, after].map((side) => side && (side.policy.name ?? "a policy without a name"));
+    return compareTrees(names as [string, string], at, "bundle.policy");
   }
-  const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
-  const [one, other] = [before, after].map(({ policy, anchors }) => ({ ...policy, trustAnchors: anchors }));
-  const changes = compareMembers<Accepted>(POLICY, [one!, other!], place);
-  const keys = new Map(pairs.flatMap((pair) => [pair.before, pair.after].map((side) => [side, pair.key])));
+  const keys = keysOf(before.policy.deployments, after.policy.deployments);
+  const changes = [
+    ...compareTrees([acceptedBy(before, keys), acceptedBy(after, keys)], at, POLICY),
+    ...compareOrder(before.policy, after.policy, keys, placeIn(place, "deployments")),
+  ];
   for (const change of changes) if (change.isWhole) reporting.cover(change.place);
-  const contents: Sides = [contentOf(before, keys), contentOf(after, keys)];
-  const others = compareTrees(contents, { place, name: "", reporting }, POLICY_FILE).map((change): Found => {
-    return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
-  });
-  return [...changes, ...others];
+  const others = compareTrees([contentOf(before, keys), contentOf(after, keys)], at, POLICY_FILE);
+  return [
+    ...changes,
+    ...others.map((one): Found => (COMMENT_PLACE.test(one.place) ? { ...one, what: "policy.comment" } : one)),
+  ];
 }

@@ -50,7 +50,7 @@ function bytesText(content: Content): string {
 }
 
 /** Rules of all members. A new member without a rule is a compile error. Names in parentheses are diff's own. */
-type Total<T> = { readonly [K in keyof T]-?: RuleOf } & { readonly [mark: `(${string})`]: RuleOf };
+export type Total<T> = { readonly [K in keyof T]-?: RuleOf } & { readonly [mark: `(${string})`]: RuleOf };
 type OfDocument = Omit<AttestationDocument, "timestamp" | "certificate" | "cabundle"> &
   Record<"time" | "certificates" | "protectedHeader" | "unprotectedHeader" | "signature", unknown>;
 
