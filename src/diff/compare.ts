@@ -42,6 +42,8 @@ export interface Rule {
   readonly inner?: ChangeId;
   /** The text by which values inside are compared. Default: JSON. */
   readonly spell?: (value: Content) => string;
+  /** Whether the content is that of a file, in which no name is one that `inspect` or diff gives. */
+  readonly isRaw?: boolean;
   /** Compares in another way. */
   readonly instead?: Compare;
   /** Alters the changes, or adds those of values that count only together. */
@@ -204,12 +206,13 @@ function compareParts(sides: Sides, at: At, rule: Rule, names?: readonly string[
   return isReordered ? [...changes, ...at.reporting.keep("order", orders, at.place)] : changes;
 }
 
-function ruleOf({ members, each, inner, spell }: Rule, name: string | number): RuleOf {
+function ruleOf({ members, each, inner, spell, isRaw }: Rule, name: string | number): RuleOf {
   if (members !== undefined && Object.hasOwn(members, name)) return members[name] ?? null;
-  const others: Rule = { ...(inner && { inner }), ...(spell && { spell }) };
-  if (!Object.hasOwn(GATHERED, name)) return each ?? others;
+  const others: Rule = { ...(inner && { inner }), ...(spell && { spell }), ...(isRaw && { isRaw }) };
+  // Entries with names of their own, such as variables, may have any name.
+  if (isRaw === true || each !== undefined || !Object.hasOwn(GATHERED, name)) return each ?? others;
   const gathered = GATHERED[name]!;
-  return gathered && { ...others, ...gathered };
+  return gathered && { ...others, isRaw: true, ...gathered };
 }
 
 function placeAt(place: string, at: string): string {

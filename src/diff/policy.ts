@@ -245,13 +245,8 @@ function contentOf({ json, policy }: PolicyFacts, keys: Keys): Content {
 
 /** Compares the order of deployments, because the first deployment that matches applies. */
 function compareOrder(before: Policy, after: Policy, keys: Keys, place: string): readonly Found[] {
-  const [one, other] = [before, after].map(({ deployments }) => deployments.map((each) => keys.get(each)!)) as [
-    string[],
-    string[],
-  ];
-  const [was, is] = [one.filter((key) => other.includes(key)), other.filter((key) => one.includes(key))].map((list) =>
-    list.join("\n"),
-  );
+  const lists = [before, after].map(({ deployments }) => deployments.map((one) => keys.get(one)!));
+  const [was, is] = lists.map((list) => list.filter((key) => lists.every((one) => one.includes(key))).join("\n"));
   return was === is ? [] : [found("policy.order", { place, before: was!, after: is!, isWhole: false })];
 }
 

@@ -40,7 +40,7 @@ const spelling: NonNullable<Rule["then"]> = (changes, sides, at) => {
   if (one.form !== other.form)
     return [...changes, found("encoding", { place: at.place, before: one.form, after: other.form })];
   if (changes.length > 0) return changes;
-  return compareTrees([one.as, other.as], at, { inner: "encoding", spell: bytesText });
+  return compareTrees([one.as, other.as], at, { inner: "encoding", spell: bytesText, isRaw: true });
 };
 
 /** Returns one text for hex and base64 of the same bytes. */
@@ -258,7 +258,7 @@ function anyCase(what: ChangeId): Rule {
 }
 
 const RELEASE: Rule = {
-  members: { version: "release.version" },
+  members: { version: "release.version", [SPELLED]: null },
   each: {
     only: "release.application",
     // Changes inside do not have the name of the application, so that equal changes of several are merged.

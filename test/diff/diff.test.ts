@@ -493,6 +493,12 @@ it("throws TypeError for inputs that are not bytes", async () => {
     );
 });
 
+it.each(["(spelled)", "(unknown members)", "(beside it)"])("a member of any name differs, such as %s", async (name) => {
+  const unknown = (value: number): Uint8Array => file({ ...forged.bootProof, [name]: value });
+  expect(await toldOf(unknown(1), unknown(2))).toEqual(["other minor"]);
+  expect(await toldOf(unknown(1), file(forged.bootProof))).toEqual(["other minor"]);
+});
+
 describe("policies", () => {
   const places = async (a: Uint8Array, b: Uint8Array): Promise<string[]> => placesOf(await diffUnverified(a, b));
   const pins = labDeployment(lab) as Loose;
@@ -547,6 +553,21 @@ describe("policies", () => {
     expect(told(moved).filter((change) => change !== "policy.deployment-name minor")).toEqual([
       "policy.deployment critical",
     ]);
+  });
+
+  it("are compared whatever their deployments are called", async () => {
+    for (const name of ["(spelled)", "(unknown members)", "__proto__", "7"]) {
+      const added = policyOf([
+        { ...pins, name: "one" },
+        { ...pins, name, minNonce: 9 },
+      ]);
+      expect(await toldOf(policyOf([{ ...pins, name: "one" }]), added)).toEqual(["policy.deployment critical"]);
+      const looser = policyOf([
+        { ...pins, name: "one" },
+        { ...pins, name, minNonce: 8 },
+      ]);
+      expect(await toldOf(added, looser)).toEqual(["policy.pin critical"]);
+    }
   });
 
   it("one that is matched by its name is not a partner of another with its pins", async () => {
