@@ -87,7 +87,12 @@ export async function readSide(input: DiffInput): Promise<Side> {
   if (file === null) throw notCompared("not recognised");
   const { kind } = file;
   if (!isComparable(kind)) throw notCompared(kindSentence(kind));
-  return { kind, ...(await READERS[kind](file, input)) };
+  return sideOf(kind, await READERS[kind](file, input));
+}
+
+/** Without a prototype, so that no member of `Object.prototype` stands for one that the side lacks. */
+function sideOf(kind: Side["kind"], read: Read): Side {
+  return withoutPrototype({ kind, ...read });
 }
 
 function isComparable(kind: EvidenceKind): kind is Side["kind"] {
@@ -111,11 +116,11 @@ export function jsonOf(encoding: Uint8Array): ContentObject | null {
 
 /** Returns the side of a manifest. Without its JSON, the side has what an approval signs. */
 export function manifestSide(manifest: Manifest, json: Content | null = null): Side {
-  return { kind: "manifest", tree: json === null ? manifestTree(manifest) : manifestOf(manifest, json) };
+  return sideOf("manifest", { tree: json === null ? manifestTree(manifest) : manifestOf(manifest, json) });
 }
 
 export function envelopeSide(envelope: ManifestEnvelope): Side {
-  return { kind: "manifest envelope", tree: envelopeTree(envelope) };
+  return sideOf("manifest envelope", { tree: envelopeTree(envelope) });
 }
 
 function manifestOf(manifest: Manifest, json: Content | null): ContentObject {

@@ -3,6 +3,7 @@ import type { SetPin } from "../appraise/facts.js";
 import type { SetFile } from "../appraise/pins.js";
 import { memberSetFile } from "../appraise/pin.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { withoutPrototype } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { MalformedError, attempt, shownName } from "../errors.js";
 
@@ -41,8 +42,9 @@ export function demandOf(given: {
   readonly policy?: Policy;
   readonly noManifestSet?: true;
 }): Demand {
-  const { manifestSet, policy } = given;
-  if (MEMBERS.filter((name) => given[name] !== undefined).length !== 1)
+  const own = withoutPrototype(given);
+  const { manifestSet, policy } = own;
+  if (MEMBERS.filter((name) => own[name] !== undefined).length !== 1)
     throw new TypeError(`expected exactly one of ${MEMBERS.join(", ")}`);
   if (policy !== undefined) return { kind: "policy", anchorsOf: (namespace) => anchorsIn(policy, namespace) };
   if (manifestSet === undefined) return { kind: "none", anchorsOf: () => [] };

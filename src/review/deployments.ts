@@ -5,6 +5,7 @@
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { DocumentFacts } from "../appraise/facts.js";
 import { PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
+import { withoutPrototype } from "../decode/input.js";
 import { shownAnswer } from "../diff/pins.js";
 
 /** For each pin, whether a manifest shows the pinned value. A pin without a line here is a type error. */
@@ -67,7 +68,7 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
     .map((image) => image.filter(({ index }) => facts.pcrs.has(index)))
     .filter((image) => image.length > 0);
   const unknown = pcrs.flat().filter(({ index }) => !facts.pcrs.has(index));
-  const comparable: DeploymentPins = known.length === 0 ? others : { ...others, pcrs: known };
+  const comparable = withoutPrototype<DeploymentPins>(known.length === 0 ? others : { ...others, pcrs: known });
   const reviewed = PIN_NAMES.filter((name) => OF_MANIFESTS[name]).flatMap((pin) => {
     const answer = comparePin(pin, comparable, facts);
     return answer === null ? [] : [{ pin, ...shownAnswer(answer) }];

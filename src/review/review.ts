@@ -1,4 +1,5 @@
 /** Reviews a manifest before anyone approves it (review/README.md). */
+import { withoutPrototype } from "../decode/input.js";
 import { fileBytes, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
@@ -139,7 +140,7 @@ interface Built {
 }
 
 function builtOf(given: Measured | undefined): Built {
-  const { pcrs = {}, pivotHash } = given ?? {};
+  const { pcrs = {}, pivotHash } = withoutPrototype(given ?? {});
   const values = Object.entries(pcrs).map(([index, value]) => [Number(index), toHex(value)] as const);
   if (given !== undefined && values.length === 0 && pivotHash === undefined)
     throw new TypeError("measured: expected pcrs or pivotHash");
