@@ -109,6 +109,7 @@ export type MalformedCode =
   | "cose-sign1"
   | "attestation-document"
   | "certificate"
+  | "genesis-output"
   | "manifest"
   | "manifest-envelope"
   | "approval"

@@ -51,6 +51,8 @@ export type { BootProof, BootProofLabels } from "./decode/boot-proof.js";
 export { decodeCertificate } from "./decode/certificate.js";
 export type { Certificate, CertificateExtension } from "./decode/certificate.js";
 export type { JsonObject, JsonValue } from "./decode/json.js";
+export { decodeGenesisOutput } from "./decode/genesis-output.js";
+export type { GenesisOutput, GenesisRequest } from "./decode/genesis-output.js";
 export { decodeManifest, decodeManifestEnvelope } from "./decode/manifest/index.js";
 export type {
   Approval,
@@ -171,6 +173,8 @@ export type { HistoryFault, HistoryFaultCode, ReleaseHistory, ReleaseStep } from
 export { releasePolicy } from "./release/policy.js";
 export type { ReleasePolicyOptions } from "./release/policy.js";
 export { renderReleaseCheck } from "./release/text.js";
+export { reviewGenesis } from "./review/genesis.js";
+export type { GenesisFault, GenesisReview, GenesisReviewOptions } from "./review/genesis.js";
 export { reviewManifest } from "./review/review.js";
 export type { ManifestReview, ReviewOptions, ReviewedApproval, UnpinnedMember } from "./review/review.js";
 export type { ReviewedDeployment, ReviewedPin } from "./review/deployments.js";

@@ -82,6 +82,9 @@ const expected = {
   requestedAt: AT,
   addresses: (activity["result"] as { createWalletResult: { addresses: string[] } }).createWalletResult.addresses,
 };
+/** In the form without digest and request, with empty lists and texts. */
+const genesisOutput = new Uint8Array(93);
+const genesisMember = { alias: "a", pubKey: forgeLab.ephemeralKey.publicKey };
 const signedMessage = Uint8Array.of(1, 2, 3);
 const signedBytes = { bootProof, message: signedMessage, signature: qosSign(forgeLab.ephemeralKey, signedMessage) };
 const addressLists = {
@@ -307,6 +310,10 @@ const CALLS: readonly Call[] = [
   ["decodeActivity", [activity]],
   ["decodeAppProof", [appProofs[0]]],
   ["decodeBootProof", [bootProof]],
+  [
+    "reviewGenesis",
+    [genesisOutput, { set: { threshold: 1, members: [genesisMember] }, drKey: null, userData: document }],
+  ],
   ["parsePolicy", [policyFile, { readFile: () => anchorPem }]],
   ["checkPolicy", [policyFile, { readFile: () => anchorPem }]],
   ["selfContainedPolicy", [{ ...policyFile, trustAnchors: [{ file: "a.pem" }] }, { readFile: () => anchorPem }]],
@@ -424,6 +431,7 @@ const CALLS: readonly Call[] = [
   ["decodeActivity", [bytesOf(activity)]],
   ["decodeAppProof", [bytesOf(appProofs[0])]],
   ["decodeBootProof", [bytesOf(bootProof)]],
+  ["decodeGenesisOutput", [genesisOutput]],
   ["decodeAttestationDocument", [document]],
   ["decodeCertificate", [library.decodeAttestationDocument(document).certificate.der]],
   ["decodeManifest", [encodeManifest(whole.manifest, { encoding: "json" })]],
@@ -1225,6 +1233,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   ...each("appProofTypes", "makePolicy", "pinPolicy"),
   ...each("appProofTypes manifestSet namespace quorumKey", "makeReleasePolicy", "policyFromRelease", "makeBuildPolicy"),
   reviewManifest: "measured",
+  reviewGenesis: "userData",
   checkReleases: "applications manifestSet namespaces policy",
   releasePolicy: "addTo appProofTypes applications manifestSet",
   ...each("activity appProofs", "packEvidence", "renderVsa"),
