@@ -1,7 +1,7 @@
 /** The library's functions, which verify, appraise and report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import type { Policy } from "./appraise/policy.js";
-import type { Blamed, CheckId } from "./checks.js";
+import type { Blamed, CheckId, Checklist } from "./checks.js";
 import { copyInput } from "./decode/input.js";
 import {
   type CopiedEvidence,
@@ -133,7 +133,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const boots = await checkBootProofs(copied.bootProofs, context);
   const bootProofs = boots.map((boot) => boot.verified);
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
-  const bytes = copied.signedBytes && (await checkBytes(copied.signedBytes, boots[0]!, context));
+  const bytes = await bytesOf(copied, boots, setting);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   const use = useOf(decoded, setting);
@@ -145,7 +145,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     use,
     signatures,
   });
-  const appraised = { ...appraisalSetting(copied, decoded, setting), signedBytes: bytes?.verified };
+  const appraised = { ...appraisalSetting(copied, decoded, setting), ...bytes.verified };
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraised) ?? null;
 
   const verified = {
@@ -153,7 +153,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     appProofs: apps.verified,
     activity,
     provenance: provenance.verified,
-    ...(bytes && { signedBytes: bytes.verified }),
+    ...bytes.verified,
   };
   const judgement = concluded({
     setting,
@@ -161,7 +161,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     checklists: [
       ...boots.map(({ checklist }) => checklist),
       ...apps.checklists,
-      ...(bytes ? [bytes.checklist] : []),
+      ...bytes.checklists,
       ...(decoded ? [decoded.checklist] : []),
     ],
     pieces: piecesOf(verified, decoded !== null),
@@ -183,6 +183,17 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     ...provenance.unmet,
   ];
   return { ...judgement, ...verified, appraisal, blamed };
+}
+
+/** Checks signed bytes, if there are any. */
+async function bytesOf(
+  { signedBytes }: CopiedEvidence,
+  boots: readonly Parameters<typeof checkBytes>[1][],
+  { context }: VerifySetting,
+): Promise<{ readonly verified: Pick<EvidenceVerdict, "signedBytes">; readonly checklists: readonly Checklist[] }> {
+  if (signedBytes === undefined) return { verified: {}, checklists: [] };
+  const { verified, checklist } = await checkBytes(signedBytes, boots[0]!, context);
+  return { verified: { signedBytes: verified }, checklists: [checklist] };
 }
 
 function checkedActivity(

@@ -314,15 +314,10 @@ function appraiseAppProofs(
   setting: AppraisalSetting & { readonly bytesSigner: AppraisedPiece["pins"] },
   checklist: Checklist,
 ): ReadonlySet<VerifiedAppProof> {
-  const { now, organizationId, onlyAsked, unfinished, signedBytes, bytesSigner } = setting;
-  if (onlyAsked !== null) {
-    const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
+  const { now, organizationId, signedBytes, bytesSigner } = setting;
+  const why = whyNotAppraised(appProofs.length, setting);
+  if (why !== null) {
     checklist.skip("policy.app-proof", why);
-    return new Set();
-  }
-  // `activity.request` fails, and says what the activity waits for.
-  if (appProofs.length === 0 && unfinished !== null) {
-    checklist.skip("policy.app-proof", unfinished);
     return new Set();
   }
   const { types, maxAge, required, decision } = policy.appProofs;
@@ -334,7 +329,6 @@ function appraiseAppProofs(
     maxAge,
     deriving: derivingDeployments(policy),
   };
-  const given = appProofs.length;
   const own = signed.map((one) => appProofFaults(one, rules, now));
   const faults = [
     ...own.flat(),
@@ -342,14 +336,25 @@ function appraiseAppProofs(
     ...(required ? requiredFaults(appProofs) : []),
     ...(decision && !isAllowed(verified, organizationId) ? [NOT_ALLOWED] : []),
   ];
+  const open = faults.length > 0 ? null : whyOpen(appProofs.length, verified.length, signedBytes);
   if (faults.length > 0) failAppProofs(faults, checklist);
-  else if (signedBytes === null) checklist.skip("policy.app-proof", "the signed bytes were rejected");
-  else if (given === 0 && signedBytes === undefined)
-    checklist.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
-  else if (verified.length < given)
-    checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
+  else if (open !== null) checklist.skip("policy.app-proof", open);
   else checklist.pass("policy.app-proof");
   return new Set(verified.filter((_, index) => own[index]!.length > 0));
+}
+
+/** Returns why the rules are not applied, or null if they are. */
+function whyNotAppraised(given: number, { onlyAsked, unfinished }: AppraisalSetting): string | null {
+  if (onlyAsked !== null) return `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
+  // `activity.request` fails, and says what the activity waits for.
+  return given === 0 ? unfinished : null;
+}
+
+/** Returns why it is not known whether everything meets the rules, or null if it does. */
+function whyOpen(given: number, verified: number, bytes: AppraisalSetting["signedBytes"]): string | null {
+  if (bytes === null) return "the signed bytes were rejected";
+  if (given === 0 && bytes === undefined) return "there are no app proofs, and the policy requires none";
+  return verified < given ? `${given - verified} of ${given} app proofs were rejected` : null;
 }
 
 /** Checks that there is an app proof with a time, because an app proof without a time may be old. */
@@ -414,15 +419,24 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
     ...(rules.types === null || rules.types.includes(type) ? [] : [`of ${rules.typesText}`]),
     ...(own === null || own.includes(type) ? [] : [`that ${signer!.name} may sign`]),
   ].map((words): AppProofFault => ({ text: `${label}: type ${shown} is not one ${words}`, cause: "other-type" }));
-  if (type === DERIVATION_TYPE && signer !== null && own === null && !rules.deriving.has(signer.name)) {
-    const text = `${label}: the policy does not say that ${signer.name}, which signed this proof, derives addresses`;
-    typeFaults.push({ text, cause: { code: "derivation", deployment: signer.name, add: ADDED } });
-  }
-  if (signer?.appProofBytes === true && KNOWN_PAYLOAD_TYPES.includes(type)) {
-    const text = `${label}: ${signer.name} signs any bytes, so its proof of type ${shown} does not count`;
-    typeFaults.push({ text, cause: "signs-any-bytes" });
-  }
+  if (signer !== null) typeFaults.push(...signerFaults(label, signer, type, rules));
   return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
+}
+
+/** Returns why a proof of a known type does not count from this deployment. */
+function signerFaults(
+  label: string,
+  { name, appProofTypes, appProofBytes }: NonNullable<AppraisedPiece["pins"]>,
+  type: string,
+  { deriving }: AppProofRules,
+): AppProofFault[] {
+  if (appProofBytes && KNOWN_PAYLOAD_TYPES.includes(type)) {
+    const text = `${label}: ${name} signs any bytes, so its proof of type ${shownName(type)} does not count`;
+    return [{ text, cause: "signs-any-bytes" }];
+  }
+  if (type !== DERIVATION_TYPE || appProofTypes !== null || deriving.has(name)) return [];
+  const text = `${label}: the policy does not say that ${name}, which signed this proof, derives addresses`;
+  return [{ text, cause: { code: "derivation", deployment: name, add: ADDED } }];
 }
 
 /** Returns why signed bytes do not count. `signer` is null if no deployment matched, which fails its own check. */

@@ -139,6 +139,8 @@ interface DeploymentMembers extends Pins {
   appProofs?: OwnAppProofs;
 }
 
+type OwnRules = Pick<DeploymentPins, "appProofTypes" | "appProofBytes">;
+
 interface OwnAppProofs {
   types?: readonly string[];
   bytes?: boolean;
@@ -351,7 +353,7 @@ const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
 
 function readDeployment(read: DeploymentMembers | undefined, place: Place): DeploymentPins {
   if (read === undefined) return undefined as never;
-  const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs, ...named } = read;
+  const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs = {}, ...named } = read;
   const pins: Pins = named;
   const foreign = Object.keys(read).filter((member) => !mayStand(member, kind));
   for (const member of foreign) place.at(member).fault(`not in a deployment of kind ${kind}`);
@@ -361,8 +363,7 @@ function readDeployment(read: DeploymentMembers | undefined, place: Place): Depl
     name,
     kind,
     open,
-    appProofTypes: appProofs?.types ?? null,
-    appProofBytes: appProofs?.bytes ?? false,
+    ...ownRules(appProofs),
     ...Object.fromEntries(
       PIN_NAMES.map((pin) => [pin, pins[pin] ?? unnamed(pin, kind)]).filter(([, pin]) => pin !== undefined),
     ),
@@ -372,6 +373,10 @@ function readDeployment(read: DeploymentMembers | undefined, place: Place): Depl
   const isWhole = foreign.length === 0 && Object.values(read).every((member) => member !== undefined);
   if (isWhole) for (const fault of openFaults(deployment)) place.fault(fault);
   return deployment;
+}
+
+function ownRules({ types, bytes }: OwnAppProofs): OwnRules {
+  return { appProofTypes: types ?? null, appProofBytes: bytes ?? false };
 }
 
 function unnamed(pin: PinName, kind: DeploymentKind): unknown {
