@@ -1,6 +1,7 @@
 /**
  * The first ten minutes of an auditor, of CI and of an author of an SDK: the blocks of README and getting-started,
- * pasted into shells in fresh folders with an empty npm cache. Needs `npm run build`, npm's registry, git, curl and jq.
+ * pasted into shells in fresh folders, with an npm cache that begins empty. Needs `npm run build`, npm's registry, git,
+ * curl and jq.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -62,7 +63,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A user: a home of its own with an empty npm cache, and no variable of npm or bootproof. */
+/** Of all users: what the first one fetched, the others do not fetch again. */
+const npmCache = newFolder("npm-cache");
+
+/** A user: a home of its own, and no variable of npm or bootproof but the cache. */
 class User {
   readonly home = newFolder("home");
   readonly #env: Readonly<Record<string, string>>;
@@ -70,7 +74,8 @@ class User {
   constructor() {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(?:npm_|bootproof_|git_)/i.test(name));
     const author = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b.test", GIT_COMMITTER_NAME: "a" };
-    const own = { ...author, GIT_COMMITTER_EMAIL: "a@b.test", HOME: this.home, NO_COLOR: "1" };
+    const cached = { npm_config_cache: npmCache, npm_config_prefer_offline: "true" };
+    const own = { ...author, ...cached, GIT_COMMITTER_EMAIL: "a@b.test", HOME: this.home, NO_COLOR: "1" };
     this.#env = { ...(Object.fromEntries(inherited) as Record<string, string>), ...own };
   }
 
@@ -134,51 +139,53 @@ const published = (): Readonly<Record<string, string>> =>
   Object.fromEntries(["operators.json", "boot.json", "app.json"].map((name) => [name, join(releases, name)]));
 
 describe.skipIf(missing.length > 0)("the first ten minutes", () => {
-  it("of an auditor", { timeout: 400_000 }, async () => {
+  describe("of an auditor", () => {
     const user = new User();
     const parent = newFolder("auditor");
-    const install = await user.paste([BUILD, AUDITOR], parent);
-    expect([install.status, install.stderr]).toEqual([0, expect.not.stringMatching(/EBADENGINE|warn/)]);
     const audit = join(parent, "audit");
-    expect(readdirSync(audit).sort()).toEqual(["node_modules", "package-lock.json", "package.json"]);
 
-    const lab = await user.start("node_modules/.bin/bootproof lab", audit);
-    expect(await interrupted(lab)).toBe(0);
-    expect(verdicts((await user.paste([AGAIN, "bootproof demo"], audit)).stdout)).toEqual(["VERIFIED", "REJECTED"]);
+    beforeAll(async () => {
+      const install = await user.paste([BUILD, AUDITOR], parent);
+      expect([install.status, install.stderr]).toEqual([0, expect.not.stringMatching(/EBADENGINE|warn/)]);
+      expect(readdirSync(audit).sort()).toEqual(["node_modules", "package-lock.json", "package.json"]);
+    }, 400_000);
 
-    const [fromReleases, keep, fromEvidence] = textsOf("README.md, For an auditor") as [string, string, string];
-    const release = await user.paste([AGAIN, fromReleases, keep], beside(audit, published()));
-    expect([release.status, verdicts(release.stdout)], release.stderr).toEqual([0, ["VERIFIED"]]);
-    const own = await user.paste([AGAIN, fromEvidence], beside(audit, GENUINE));
-    expect(own.status, own.stderr).toBe(0);
-
-    const evidence = textsOf("docs/getting-started.md, With evidence of your own");
-    const second = await user.paste([AGAIN, ...evidence], beside(audit, GENUINE));
-    expect([second.status, verdicts(second.stdout)], second.stderr).toEqual([0, ["AUTHENTIC", "VERIFIED"]]);
-    const third = await user.paste(
-      [AGAIN, ...textsOf("docs/getting-started.md, From published releases")],
-      beside(audit, published()),
-    );
-    expect([third.status, verdicts(third.stdout)], third.stderr).toEqual([0, expect.arrayContaining(["VERIFIED"])]);
-    expect(own.stderr).toContain("the evidence itself");
-  });
-
-  it("of an auditor with a lab, in two terminals", { timeout: 400_000 }, async () => {
-    const user = new User();
-    const parent = newFolder("two-terminals");
-    // As the page says: the lab's store is a package of its own.
-    const install = await user.paste([BUILD, AUDITOR, "npm install --prefix . classic-level"], parent);
-    expect(install.status, install.stderr).toBe(0);
-    const audit = join(parent, "audit");
-    const [first, second] = textsOf("docs/getting-started.md, With the lab") as [string, string];
-    const lab = await user.start(first.replace(/^/, "node_modules/.bin/"), audit);
-    try {
-      // Without AGAIN: the block repeats it.
-      const { status, stdout, stderr } = await user.paste([second], audit);
-      expect([status, verdicts(stdout)], stderr).toEqual([0, ["VERIFIED", "REJECTED"]]);
-    } finally {
+    it("who has evidence, or releases", { timeout: 400_000 }, async () => {
+      const lab = await user.start("node_modules/.bin/bootproof lab", audit);
       expect(await interrupted(lab)).toBe(0);
-    }
+      expect(verdicts((await user.paste([AGAIN, "bootproof demo"], audit)).stdout)).toEqual(["VERIFIED", "REJECTED"]);
+
+      const [fromReleases, keep, fromEvidence] = textsOf("README.md, For an auditor") as [string, string, string];
+      const release = await user.paste([AGAIN, fromReleases, keep], beside(audit, published()));
+      expect([release.status, verdicts(release.stdout)], release.stderr).toEqual([0, ["VERIFIED"]]);
+      const own = await user.paste([AGAIN, fromEvidence], beside(audit, GENUINE));
+      expect(own.status, own.stderr).toBe(0);
+
+      const evidence = textsOf("docs/getting-started.md, With evidence of your own");
+      const second = await user.paste([AGAIN, ...evidence], beside(audit, GENUINE));
+      expect([second.status, verdicts(second.stdout)], second.stderr).toEqual([0, ["AUTHENTIC", "VERIFIED"]]);
+      const third = await user.paste(
+        [AGAIN, ...textsOf("docs/getting-started.md, From published releases")],
+        beside(audit, published()),
+      );
+      expect([third.status, verdicts(third.stdout)], third.stderr).toEqual([0, expect.arrayContaining(["VERIFIED"])]);
+      expect(own.stderr).toContain("the evidence itself");
+    });
+
+    it("who has a lab, in two terminals", { timeout: 400_000 }, async () => {
+      // As the page says: the lab's store is a package of its own.
+      const install = await user.paste(["npm install --prefix . classic-level"], audit);
+      expect(install.status, install.stderr).toBe(0);
+      const [first, second] = textsOf("docs/getting-started.md, With the lab") as [string, string];
+      const lab = await user.start(first.replace(/^/, "node_modules/.bin/"), audit);
+      try {
+        // Without AGAIN: the block repeats it.
+        const { status, stdout, stderr } = await user.paste([second], audit);
+        expect([status, verdicts(stdout)], stderr).toEqual([0, ["VERIFIED", "REJECTED"]]);
+      } finally {
+        expect(await interrupted(lab)).toBe(0);
+      }
+    });
   });
 
   it("of CI, on a clean runner", { timeout: 400_000 }, async () => {
