@@ -33,43 +33,69 @@ interface Line {
   readonly refusedFor?: readonly string[];
 }
 
-async function audited(world: World, side: Side, more: readonly string[]): Promise<Outcome> {
+/** Both sides in one audit where both are asked alike: a thread starts once, and each entry has its own line. */
+function inOneRun(audit: (world: World, sides: readonly Side[]) => Promise<readonly Outcome[]>): Judge {
+  const known = new Map<World, Promise<readonly Outcome[]>>();
+  return async (world, side) => {
+    const isAlike = world.fact.class !== "build" && world.fact.isDemandAlone !== true;
+    if (!isAlike) return (await audit(world, [side]))[0]!;
+    const outcomes = known.get(world) ?? audit(world, ["honest", "other"]);
+    known.set(world, outcomes);
+    return (await outcomes)[side === "honest" ? 0 : 1]!;
+  };
+}
+
+async function audited(world: World, sides: readonly Side[], more: readonly string[]): Promise<readonly Outcome[]> {
   const folder = mkdtempSync(join(tmpdir(), "bootproof-matrix-audit-"));
-  const [entry, inputs] = [entryOf(world, side), join(folder, "entries")];
+  const [entries, inputs] = [sides.map((side) => entryOf(world, side)), join(folder, "entries")];
   mkdirSync(inputs);
-  writeFileSync(join(inputs, "entry.json"), entry);
-  const digest = createHash("sha256").update(entry).digest("hex");
-  const { expected } = world.fact;
-  const line = { entry: digest, expected: { organizationId: REQUEST.organizationId, ...expected } };
-  const asked = world.fact.class === "request" ? ["--expected", fileOf(`${JSON.stringify(line)}\n`)] : [];
-  const words = [...world.words("audit", side), ...builds(world[side]), ...asked, ...more];
+  for (const [at, entry] of entries.entries()) writeFileSync(join(inputs, `${at}.json`), entry);
+  const digests = entries.map((entry) => createHash("sha256").update(entry).digest("hex"));
+  const expected = { organizationId: REQUEST.organizationId, ...world.fact.expected };
+  const lines = digests.map((digest) => `${JSON.stringify({ entry: digest, expected })}\n`);
+  const asked = world.fact.class === "request" ? ["--expected", fileOf(lines.join(""))] : [];
+  const words = [...world.words("audit", sides[0]!), ...builds(world[sides[0]!]), ...asked, ...more];
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
   rmSync(folder, { recursive: true });
-  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { verdict, failed, refusedFor } = JSON.parse(stdout.split("\n")[1]!) as Line;
+  if (code > 1) return sides.map(() => ({ accepted: false, why: [`exit ${code}`, stderr] }));
+  const outcomes = sides.map((_, at) => outcomeIn(JSON.parse(stdout.split("\n")[1 + at]!) as Line));
+  if (outcomes.every(({ accepted }) => accepted) !== (code === 0)) throw new Error(`exit ${code}: ${stdout}`);
+  return outcomes;
+}
+
+function outcomeIn({ verdict, failed, refusedFor }: Line): Outcome {
   const unread = verdict === "malformed" ? [verdict] : [];
-  return { accepted: code === 0, why: [...failed, ...unread, ...(refusedFor === undefined ? [] : ["warning"])] };
+  const why = [...failed, ...unread, ...(refusedFor === undefined ? [] : ["warning"])];
+  return { accepted: verdict === "verified" && why.length === 0, why };
 }
 
 let redis: Promise<RedisServer> | undefined;
 let queues = 0;
 
 /** With a worker of its own, ended with the audit. */
-const queued: Judge = async (world, side) => {
+const queued = inOneRun(async (world, sides) => {
   redis ??= redisServer();
   const queue = ["--queue", (await redis).url, "--queue-prefix", `matrix-${queues++}`];
   const known = process.listeners("SIGINT");
   const io = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } };
-  const words = ["worker", ...queue, "--policy", world.policyPath, ...world.words("worker", side), "--workers", "1"];
+  const words = [
+    "worker",
+    ...queue,
+    "--policy",
+    world.policyPath,
+    ...world.words("worker", sides[0]!),
+    "--workers",
+    "1",
+  ];
   const working = runAny(words, { ...io, env: {}, now: () => NOW });
   try {
-    return await audited(world, side, queue);
+    return await audited(world, sides, queue);
   } finally {
     // Of this worker alone, by now.
     for (const end of process.listeners("SIGINT")) if (!known.includes(end)) (end as () => void)();
     await working;
   }
-};
+});
 
 let browser: Promise<Browser> | undefined;
 let page: Promise<Page> | undefined;
@@ -169,7 +195,7 @@ const action: Judge = (world, side) => {
 export const BUILT: Readonly<Record<EntranceOf<"built">, Judge>> = {
   "verify, page in Chromium": inChromium,
   "verify, GitHub action": action,
-  "audit, threads": (world, side) => audited(world, side, ["--workers", "1"]),
+  "audit, threads": inOneRun((world, sides) => audited(world, sides, ["--workers", "1"])),
   "audit, queue": queued,
 };
 
