@@ -1,5 +1,6 @@
 /** What a verifier keeps between verifications must not vouch for anything else. */
 import { describe, expect, it } from "vitest";
+import type { CheckId } from "../../src/checks.js";
 import { SignatureCache, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
@@ -9,6 +10,7 @@ import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
 import {
   type Attack,
+  BEHIND,
   type Given,
   type Judgement,
   after,
@@ -78,33 +80,45 @@ describe("a boot proof that was verified before", () => {
     return idsOf(report, "fail");
   };
 
-  it("is accepted again", async () => {
-    expect(await again({})).toEqual([]);
-  });
+  const OTHER_KEY = generateQosKeyPair().publicKey;
+  const OTHER_ANCHOR = certificatePem(otherLab.pki.rootCertificate);
+  const { pcr0 } = lab.measurements;
+  const OTHER_IMAGE: Judgement = { measurements: { 0: new Uint8Array(48) } };
+  const DEBUG = forge(inManifest("pivot", { debugMode: true }));
+  const FOUR_HOURS_ON: Judgement = { validAt: "now", now: after(4 * 3600) };
 
-  it("is compared with the anchors of the second call", async () => {
-    expect(await again({ anchorPem: certificatePem(otherLab.pki.rootCertificate) })).toEqual(["chain.anchor"]);
-  });
-
-  it("is compared with the time of the second call", async () => {
-    expect(await again({ validAt: "now", now: after(4 * 3600) })).toEqual(["chain.validity"]);
-  });
-
-  it("is compared with the key of the second call", async () => {
-    expect(await again({ ephemeralKey: generateQosKeyPair().publicKey })).toEqual(["bind.key"]);
-  });
-
-  it("is compared with the nonce of the second call", async () => {
-    expect(await again({ nonce: Uint8Array.of(1) })).toEqual(["bind.nonce"]);
-  });
-
-  it("is compared with the image of the second call", async () => {
-    const { pcr0 } = lab.measurements;
-    const other = { measurements: { 0: new Uint8Array(48) } };
-    expect(await again(other)).toEqual(["bind.image"]);
-    expect(await again(other, { measurements: { 0: pcr0 } })).toEqual(["bind.image"]);
-    expect(await again({ measurements: { 0: pcr0 } })).toEqual([]);
-  });
+  it.each<[name: string, how: Judgement, fails: readonly CheckId[], first?: Judgement, evidence?: typeof whole]>([
+    ["is accepted again", {}, []],
+    ["is compared with the anchors of the second call", { anchorPem: OTHER_ANCHOR }, ["chain.anchor"]],
+    ["is compared with the time of the second call", FOUR_HOURS_ON, ["chain.validity"]],
+    ["is compared with a time before it was made", { validAt: after(-3600 * 24) }, ["chain.validity"]],
+    ["is compared with a clock that is behind it", { now: BEHIND }, ["app.time", "doc.time"]],
+    ["is compared with the age of the second call", { policy: { maxAge: "1m" } }, ["policy.age"]],
+    ["is compared with the key of the second call", { ephemeralKey: OTHER_KEY }, ["bind.key"]],
+    ["is compared with half of its key", { ephemeralKey: lab.ephemeralKey.publicKey.slice(0, 65) }, ["bind.key"]],
+    ["is compared with the nonce of the second call", { nonce: Uint8Array.of(1) }, ["bind.nonce"]],
+    ["is compared with the image of the second call", OTHER_IMAGE, ["bind.image"]],
+    [
+      "is compared with the image of the second call, and not the first",
+      OTHER_IMAGE,
+      ["bind.image"],
+      { measurements: { 0: pcr0 } },
+    ],
+    ["is compared with its own image", { measurements: { 0: pcr0 } }, []],
+    [
+      "is compared with all of it at once",
+      { ...FOUR_HOURS_ON, anchorPem: OTHER_ANCHOR, ephemeralKey: OTHER_KEY },
+      ["bind.key", "chain.anchor", "chain.validity"],
+    ],
+    [
+      "is compared with the policy of the second call",
+      { deployments: (all) => [{ ...all, namespace: "x" }] },
+      ["policy.deployment", "policy.namespace"],
+      { noPolicy: true },
+    ],
+    ["may not be in debug mode where only the first call allowed it", {}, ["mode.debug"], { allowDebug: true }, DEBUG],
+    ["may be in debug mode where both calls allow it", { allowDebug: true }, [], { allowDebug: true }, DEBUG],
+  ])("%s", async (_, how, fails, first, evidence) => expect(await again(how, first, evidence)).toEqual(fails));
 
   it("has no check of an image where the second call names none", async () => {
     const measurements = { 0: lab.measurements.pcr0 };
@@ -118,19 +132,6 @@ describe("a boot proof that was verified before", () => {
   it("keeps its other checks", async () => {
     const { bootProofs, report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
     expect((await verifyEvidence({ bootProofs }, optionsOf(whole))).report).toEqual(report);
-  });
-
-  it("is compared with the policy of the second call", async () => {
-    expect(await again({ deployments: (all) => [{ ...all, namespace: "x" }] }, { noPolicy: true })).toEqual([
-      "policy.deployment",
-      "policy.namespace",
-    ]);
-  });
-
-  it("may not be in debug mode where only the first call allowed it", async () => {
-    const debug = forge(inManifest("pivot", { debugMode: true }));
-    expect(await again({}, { allowDebug: true }, debug)).toEqual(["mode.debug"]);
-    expect(await again({ allowDebug: true }, { allowDebug: true }, debug)).toEqual([]);
   });
 
   it("cannot be made by hand", async () => {
