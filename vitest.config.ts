@@ -1,13 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type TestProjectInlineConfiguration, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import "./bin/texts.mjs";
 
 const CORES = availableParallelism();
 const listOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`test/${name}`, import.meta.url), "utf8"));
 
 /** The tiers after the first, which has every other test (.github/CONTRIBUTING.md, "Tiers"; test/tiers.test.ts). */
-const { built, thorough } = listOf("tiers.json") as Readonly<Record<"built" | "thorough", readonly string[]>>;
+const TIERS = listOf("tiers.json") as Readonly<Record<"built" | "thorough" | "longest", readonly string[]>>;
+const { built, thorough, longest } = TIERS;
 /**
  * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
  * others load the library anew with another cryptography than Node's, which the files after them would be left with.
@@ -39,6 +41,17 @@ const PROJECTS: readonly Project[] = [
   { name: "built-alone", include: built.filter((file) => ALONE.includes(file)), alone: true, needsBuild: true },
 ];
 
+/** A clone that has run no test yet would begin with the largest files, and wait for the longest at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = longest.findIndex((name) => moduleId.endsWith(`/${name}`));
+      return place === -1 ? longest.length : place;
+    };
+    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+}
+
 function without(files: readonly string[], others: readonly string[]): readonly string[] {
   return files.filter((file) => !others.includes(file));
 }
@@ -63,6 +76,7 @@ export default defineConfig({
     setupFiles: ["test/support/setup.ts"],
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // The tiers are runs of their own: what one has transformed, the next one reads.
     experimental: { fsModuleCache: true },
     projects: PROJECTS.map(projectOf),
