@@ -12,7 +12,7 @@ import { readBlocks } from "../support/documents.js";
 import { type World, newFolder, startWorld } from "./addresses-world.js";
 import type { Json } from "../lab/support.js";
 import { COMMAND, type Ended } from "./process.js";
-import { type Answer, bootproof, fileOf, readJson } from "./support.js";
+import { type Answer, bootproof, readJson } from "./support.js";
 
 const BENCHMARK = fileURLToPath(new URL("../bench/addresses.mjs", import.meta.url));
 const ACCEPT = ["--accept", "service,imported,exported"];
@@ -121,23 +121,6 @@ it("waits as long as a service with a limit of requests wants", async () => {
   const answer = await run(...ACCEPT, ...world.connection);
   world.lab.setSettings({});
   expect(answer).toMatchObject({ code: 0, stderr: "" });
-});
-
-it("has each exit code, and says what a policy lacks that names no signer", async () => {
-  expect((await run(...ACCEPT, ...world.connection)).code).toBe(0);
-  expect((await run(...world.connection)).code).toBe(1);
-  expect((await run("--accept", "refused", ...world.connection)).code).toBe(2);
-  expect((await run("--max-accounts", "1", ...world.connection)).code).toBe(3);
-  const types = ["APP_PROOF_TYPE_POLICY_OUTCOME"];
-  const deployments = world.lab.policyFile.deployments.map((own, index) => {
-    return { ...own, namespace: `space ${index}`, appProofs: { types } };
-  });
-  const policy = fileOf({ ...world.lab.policyFile, deployments });
-  const args = ["addresses", "--policy", policy, ...world.connection];
-  expect(await bootproof(args)).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("to the deployment of the signer") as string,
-  });
 });
 
 it.skipIf(NO_CHROMIUM)(

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { startLab } from "../../src/lab/index.js";
-import { type PolicyFile, packBundle } from "../../src/index.js";
 import type { Report } from "../../src/report/report.js";
 import { APPLICATION, SECTIONS, imageOf, newSigner, pcrsOf, signed, utf8 } from "../support/images.js";
 import { type Answer, BOOT_1, bootproof, connectionTo, fileOf, readJson, refused } from "./support.js";
@@ -79,30 +78,6 @@ describe("verify --image", () => {
     expect(failing(piped)).toEqual(["bind.image"]);
   });
 
-  it("is asked beside a policy, and of a bundle", async () => {
-    const { policy } = await pinned(
-      ...["--image", image, "--binary", app, "--quorum-key", key, "--trust-anchor", anchor, "--manifest-set", set],
-    );
-    const args = ["--boot-proof", boot, "--policy", policy];
-    expect((await judged(...args, "--image", image)).code).toBe(0);
-    expect(failing(await judged(...args, "--image", otherImage, "--format", "json"))).toEqual(["bind.image"]);
-    const whole = { bootProofs: [evidence.bootProof] };
-    const packed = await packBundle(whole, { policy: readJson(policy) as unknown as PolicyFile, now: new Date(now) });
-    const bundle = fileOf(packed.bundle);
-    expect((await judged(bundle, "--policy", policy, "--image", image)).code).toBe(0);
-    const other = await judged(bundle, "--policy", policy, "--image", otherImage, "--format", "json");
-    expect([other.code, failing(other)]).toEqual([1, ["bind.image"]]);
-  });
-
-  it("is compared with the evidence of a page, too", async () => {
-    const { stdout } = await judged(...bare, "--image", image, "--format", "html");
-    const page = fileOf(stdout, "page.html");
-    const callers = ["--no-policy", "--trust-anchor", anchor];
-    expect((await judged(page, ...callers, "--image", image)).code).toBe(0);
-    const other = await judged(page, ...callers, "--image", otherImage, "--format", "json");
-    expect([other.code, failing(other)]).toEqual([1, ["bind.image"]]);
-  });
-
   it("is measured before anything is fetched", async () => {
     const service = await startLab();
     try {
@@ -151,21 +126,6 @@ describe("pin --image --binary", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("VERIFIED")]);
     const inRole = await pinned(...args.map((arg) => (arg === ROLE ? `${ROLE}2` : arg)));
     expect((await judged("--boot-proof", boot, "--policy", inRole.policy)).code).toBe(1);
-  });
-
-  it.each([
-    ["another image", ["--image", otherImage, "--binary", app, ...operator], "policy.pcrs"],
-    ["another binary", ["--image", image, "--binary", image, ...operator], "policy.pivot"],
-    ["a signed image", ["--image", signedImage, "--binary", app, ...operator], "policy.pcrs"],
-    [
-      "another quorum key",
-      ["--image", image, "--binary", app, "--quorum-key", toHex(defaults.quorumKey.publicKey)],
-      "policy.quorum-key",
-    ],
-  ])("refuses, by a policy of %s", async (_, args, id) => {
-    const { policy } = await pinned(...args, ...anchored);
-    const answer = await judged("--boot-proof", boot, "--policy", policy, "--format", "json");
-    expect([answer.code, failing(answer)]).toEqual([1, ["policy.deployment", id]]);
   });
 
   it("says what an image alone leaves open, and what closes it", async () => {

@@ -57,29 +57,10 @@ describe("measure --provenance", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("provenance (--provenance)")]);
   });
 
-  it.each([
-    ["another binary", () => measure(OTHER, "--policy", POLICY, "--provenance", BUILD), "provenance.subject"],
-    [
-      "another workflow",
-      () => {
-        const other = fileOf(policyFile({ ...DEMAND, workflow: ".github/workflows/other.yml" }), "workflow.json");
-        writeFileSync(join(dirname(other), "root.json"), ROOT);
-        return measure(BINARY, "--policy", other, "--provenance", BUILD);
-      },
-      "provenance.signer",
-    ],
-    [
-      "a bundle whose statement was changed",
-      () => {
-        const changed = fileOf(bundleOf((statement) => (statement["more"] = 1)));
-        return measure(BINARY, "--policy", POLICY, "--provenance", changed);
-      },
-      "provenance.bundle",
-    ],
-  ])("refuses %s", async (_, measured, check) => {
-    const { code, stdout } = await measured();
+  it("refuses another binary, and says by which check", async () => {
+    const { code, stdout } = await measure(OTHER, "--policy", POLICY, "--provenance", BUILD);
     expect([code, stdout.split(":", 1)]).toEqual([1, ["DIFFERENT"]]);
-    expect(stdout).toContain(`\n${check}\n  expected  `);
+    expect(stdout).toContain("\nprovenance.subject\n  expected  ");
     expect(stdout).not.toContain("boot[0]");
   });
 
@@ -130,9 +111,6 @@ describe("verify --provenance", () => {
     expect(none.code).toBe(1);
     expect(none.stdout).toMatch(/FAIL +provenance\.bundle/);
     expect(none.stdout).toContain("--provenance FILE");
-    const other = bundleOf((statement) => (statement["subject"] = []));
-    const unsigned = await verify("--provenance", fileOf(other), "--policy", POLICY);
-    expect([unsigned.code, unsigned.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
     const broken = fileOf('{"verificationMaterial":{},"dsseEnvelope":{}}');
     const malformed = await verify("--provenance", broken, "--policy", POLICY);
     expect([malformed.code, malformed.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);

@@ -189,15 +189,6 @@ describe("--attestation", () => {
 });
 
 describe("options", () => {
-  it("--ephemeral-key has to be the attested one", async () => {
-    const key = readJson(BOOT_1)["ephemeralPublicKeyHex"] as string;
-    expect((await bootproof([...PAIR, "--no-policy", "--ephemeral-key", key.toUpperCase()])).code).toBe(0);
-    const other = readJson(BOOT_2)["ephemeralPublicKeyHex"] as string;
-    const { code, stdout } = await bootproof([...PAIR, "--no-policy", "--ephemeral-key", other, "--format", "json"]);
-    expect(code).toBe(1);
-    expect(failed(stdout)[0]).toBe("bind.key");
-  });
-
   it("--at chooses the validation time, --now the present", async () => {
     const at = async (...args: string[]): Promise<[number, string | null, string[]]> => {
       const { code, stdout } = await bootproof([...PAIR, "--no-policy", "--format", "json", ...args]);
