@@ -227,17 +227,6 @@ describe("pin --add-to", () => {
     expect([added.code, readJson(path)["deployments"]]).toMatchObject([0, [{}, { appProofs: { types: ["A", "B"] } }]]);
   });
 
-  it("never switches debug mode on", async () => {
-    const path = join(folder(), "policy.json");
-    const of = (evidence: typeof forged): string[] =>
-      words`--boot-proof ${fileOf(evidence.bootProof)} --trust-anchor ${fileOf(forged.anchorPem)}`;
-    expect((await bootproof(["pin", ...of(forged), "--out", path], LAB_NOW)).code).toBe(0);
-    const before = readFileSync(path);
-    const { code, stderr } = await bootproof(["pin", ...of(debug), "--allow-debug", "--add-to", path], LAB_NOW);
-    expect([code, readFileSync(path)]).toEqual([2, before]);
-    expect(stderr).toContain("allowDebug: a debug deployment, and the policy does not allow debug mode");
-  });
-
   it("does not write a policy where its anchor files are not found", async () => {
     const path = await pinned();
     writeFileSync(join(path, "../lab.pem"), forged.anchorPem);
@@ -359,19 +348,6 @@ describe("pin --add-to, beside a sibling", () => {
   const add = (path: string, ...args: string[]) =>
     bootproof(["pin", "--boot-proof", fileOf(successor.bootProof), "--add-to", path, ...args], LAB_NOW);
 
-  it("carries over what the new evidence meets", async () => {
-    const path = beside({ labels: { owner: lab.labels.owner } });
-    const { code, stderr } = await add(path);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('"lab/signer nonce 8" added beside "old"')]);
-    const [old, added] = (readJson(path) as unknown as PolicyFile).deployments;
-    expect([added!.shareSet, added!.labels]).toEqual([old!.shareSet, { owner: lab.labels.owner }]);
-    const verified = await bootproof(
-      ["verify", "--boot-proof", fileOf(successor.bootProof), "--policy", path],
-      LAB_NOW,
-    );
-    expect(verified.code).toBe(0);
-  });
-
   it("refuses the rest with the words that drop it", async () => {
     const path = beside({ labels: { ...lab.labels }, commitment: "legacy" });
     const before = readFileSync(path);
@@ -423,13 +399,6 @@ describe("policy drop", () => {
 
   it.each([
     ["pins the same", (one: Loose) => one, true],
-    ["pins less", (one: Loose) => ({ ...one, pivotArgs: undefined }), true],
-    [
-      "accepts one image more",
-      (one: Loose) => ({ ...one, pcrs: [one["pcrs"], { ...one["pcrs"], "0": "ab".repeat(48) }] }),
-      true,
-    ],
-    ["accepts an older manifest", (one: Loose) => ({ ...one, minNonce: one["minNonce"] - 1 }), true],
     ["accepts newer manifests only", (one: Loose) => ({ ...one, minNonce: one["minNonce"] + 1 }), false],
   ])("says loudly that the evidence passes still where another deployment %s", async (_, change, passes) => {
     const path = await pinned();

@@ -85,13 +85,6 @@ describe("proven", () => {
     ]);
   });
 
-  it("claims no image and no AWS for debug mode and other anchors", () => {
-    expect(proven({ image: { debug: true } })).not.toContain("The enclave booted the image");
-    // Whatever the anchor calls itself: the check is what knows.
-    const checks = PASSED.map((check) => (check.id === "chain.anchor" ? { ...check, status: "warn" as const } : check));
-    expect(proven({}, { checks })).not.toContain("genuine AWS");
-  });
-
   it("quotes what evidence chose", () => {
     const manifest = {
       ...IMAGE.manifest!,
@@ -122,29 +115,25 @@ describe("proven", () => {
     expect(text).not.toContain("binary (pivot) with SHA-256");
   });
 
-  it("includes PCR18 where it is there", () => {
-    expect(proven({})).not.toContain("PCR18");
-    expect(proven({ image: { manifestCommitted: true } })).toContain(
-      "The enclave committed to this manifest in PCR18 too.",
-    );
-  });
+  const nonce = (value: string | null, checks = PASSED): string => proven({ hardware: { nonce: value } }, { checks });
+  const PCR18 = "The enclave committed to this manifest in PCR18 too.";
+  const NOTHING = "The document carries no public key and no user data.";
+  // Whatever the anchor calls itself: the check is what knows.
+  const OTHER_ANCHOR = PASSED.map((each) => (each.id === "chain.anchor" ? { ...each, status: "warn" as const } : each));
 
-  it("includes a nonce where it was asked for", () => {
-    expect(proven({ hardware: { nonce: "0a0b" } }, { checks: NONCE_ASKED })).toContain(
-      "The document carries your nonce 0a0b",
-    );
-    for (const nonce of ["0a0b", null]) expect(proven({ hardware: { nonce } })).not.toContain("your nonce");
-    for (const nonce of ["", null])
-      expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("your nonce");
-  });
-
-  it("takes a field of no bytes for none", () => {
-    for (const nothing of ["", null]) {
-      expect(proven({ hardware: { publicKey: nothing, userData: nothing } })).toContain(
-        "The document carries no public key and no user data.",
-      );
-    }
-  });
+  it.each<[name: string, text: string, words: string, isIn: boolean]>([
+    ["no image for debug mode", proven({ image: { debug: true } }), "The enclave booted the image", false],
+    ["no AWS for other anchors", proven({}, { checks: OTHER_ANCHOR }), "genuine AWS", false],
+    ["PCR18 where it is there", proven({ image: { manifestCommitted: true } }), PCR18, true],
+    ["no PCR18 elsewhere", proven({}), "PCR18", false],
+    ["a nonce that was asked for", nonce("0a0b", NONCE_ASKED), "The document carries your nonce 0a0b", true],
+    ["no nonce that was not asked for", nonce("0a0b"), "your nonce", false],
+    ["no nonce that is not there", nonce(null), "your nonce", false],
+    ["no nonce that is null", nonce(null, NONCE_ASKED), "your nonce", false],
+    ["no nonce of no bytes", nonce("", NONCE_ASKED), "your nonce", false],
+    ["no field that is null", proven({ hardware: { publicKey: null, userData: null } }), NOTHING, true],
+    ["no field of no bytes", proven({ hardware: { publicKey: "", userData: "" } }), NOTHING, true],
+  ])("claims %s", (_, text, words, isIn) => expect(text.includes(words)).toBe(isIn));
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
@@ -371,6 +360,7 @@ describe("not proven of an activity", () => {
 });
 
 describe("beside the verdict", () => {
+  const OLD = "may be\\u{1b} old.";
   const warned = (
     id: "policy.scope" | "activity.claims" | "activity.request",
     detail: string,
@@ -382,75 +372,72 @@ describe("beside the verdict", () => {
     detail,
   });
 
-  it("stands nothing where nothing is open", () => {
-    expect(caveats(report({}))).toEqual([]);
-    expect(caveats(reportWith({ walletId: "w1", decisions: 1 }))).toEqual([]);
-    expect(caveats(reportWith({ question: "id" }))).toEqual([]);
-  });
+  const anchor = [{ ...PASSED[0]!, status: "warn" as const }];
+  const vote = [...PASSED, warned("activity.request", "the answer to a vote\u001b", "activity")];
+  const scope = [...PASSED, warned("policy.scope", "r2026.3.1: one; two", "policy")];
+  const scopes = [
+    ...PASSED,
+    warned("policy.scope", "boot[0]: the operator is open", "policy"),
+    warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy"),
+  ];
+  const claimed = [...PASSED, warned("activity.claims", "speaks of sub", "activity")];
+  const aged = (index: number, status: "warn" | "skip"): Report["checks"][number] => {
+    return { id: "policy.age", subject: "policy", about: `boot[${index}]`, status, detail: "may be\u001b old" };
+  };
+  const two = [PASSED[0]!, { ...PASSED[0]!, subject: "boot[1]" as const }];
 
-  it("stand another anchor and debug mode", () => {
-    const checks = [{ ...PASSED[0]!, status: "warn" as const }];
-    expect(caveats(reportOf({ image: { debug: true } }, { checks }))).toEqual([
-      expect.stringContaining("not to AWS"),
-      expect.stringContaining("debug mode was found and allowed"),
-    ]);
-  });
+  it.each<[name: string, made: Report, stands: readonly unknown[]]>([
+    ["nothing where nothing is open", report({}), []],
+    ["nothing of a decision and a wallet", reportWith({ walletId: "w1", decisions: 1 }), []],
+    ["nothing of an activity by its id", reportWith({ question: "id" }), []],
+    ["nothing of a legacy document, which is a warning", reportOf({ image: { commitment: "legacy" } }), []],
+    ["nothing beside REJECTED, which says it all", report({ verdict: "rejected", claims: null, checks: scope }), []],
+    [
+      "another anchor and debug mode",
+      reportOf({ image: { debug: true } }, { checks: anchor }),
+      [expect.stringContaining("not to AWS"), expect.stringContaining("debug mode was found and allowed")],
+    ],
+    [
+      "that only the fingerprint of a vote was compared",
+      reportWith({ question: "fingerprint" }, { checks: vote }),
+      ["the answer to a vote\\u{1b}."],
+    ],
+    [
+      "each reason of policy.scope on its own",
+      reportOf({ scope: ["one", "two\u001b"], open: ["operator"] }, { checks: scope }),
+      ['the deployment "r2026.3.1": one.', 'the deployment "r2026.3.1": two\\u{1b}.'],
+    ],
+    [
+      "what the check says where the claims have no reason",
+      report({ checks: scopes }),
+      ["boot[0]: the operator is open", "boot[1]: PCR3 alone\\u{1b}"],
+    ],
+    [
+      "what is open even where no check says so",
+      reportOf({ open: ["operator"] }),
+      ["the policy leaves the operator open: somebody else's enclave may pass."],
+    ],
+    [
+      "that no enclave vouches for a new organization",
+      reportWith({ subOrganizationId: "sub" }, { checks: claimed }),
+      ['no enclave signed that this organization is new or yours: "sub".'],
+    ],
+    ["what the check of claims says of no organization", reportWith({}, { checks: claimed }), ["speaks of sub"]],
+    ["that an old setup document may be shown again", report({ checks: [PASSED[0]!, aged(0, "warn")] }), [OLD]],
+    ["nothing of an age that was not asked for", report({ checks: [PASSED[0]!, aged(0, "skip")] }), []],
+    [
+      "the age of each boot proof by itself",
+      report({
+        claims: { bootProofs: [BOOT, BOOT], appProofs: [], activity: null },
+        checks: [...two, aged(0, "skip"), aged(1, "warn")],
+      }),
+      ["boot[1]: May be\\u{1b} old."],
+    ],
+  ])("stands %s", (_, made, stands) => expect(caveats(made)).toEqual(stands));
 
-  it("stands that only the fingerprint of a vote was compared", () => {
-    const checks = [...PASSED, warned("activity.request", "the answer to a vote\u001b", "activity")];
-    const shown = reportWith({ question: "fingerprint" }, { checks });
-    expect(caveats(shown)).toEqual(["the answer to a vote\\u{1b}."]);
-    expect(renderText(shown)).toMatch(/^VERIFIED with 1 warning: [^]*pins\.\nWARNING the answer to a vote/);
-  });
-
-  it("stands each reason of policy.scope on its own", () => {
-    const checks = [...PASSED, warned("policy.scope", "r2026.3.1: one; two", "policy")];
-    expect(caveats(reportOf({ scope: ["one", "two\u001b"], open: ["operator"] }, { checks }))).toEqual([
-      'the deployment "r2026.3.1": one.',
-      'the deployment "r2026.3.1": two\\u{1b}.',
-    ]);
-  });
-
-  it("stands what the check says where the claims have no reason; what is open even where no check says so", () => {
-    const checks = [
-      ...PASSED,
-      warned("policy.scope", "boot[0]: the operator is open", "policy"),
-      warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy"),
-    ];
-    expect(caveats(report({ checks }))).toEqual(["boot[0]: the operator is open", "boot[1]: PCR3 alone\\u{1b}"]);
-    expect(caveats(reportOf({ open: ["operator"] }))).toEqual([
-      "the policy leaves the operator open: somebody else's enclave may pass.",
-    ]);
-  });
-
-  it("stands that no enclave vouches for a new organization", () => {
-    const checks = [...PASSED, warned("activity.claims", "speaks of sub", "activity")];
-    expect(caveats(reportWith({ subOrganizationId: "sub" }, { checks }))).toEqual([
-      'no enclave signed that this organization is new or yours: "sub".',
-    ]);
-    expect(caveats(reportWith({}, { checks }))).toEqual(["speaks of sub"]);
-  });
-
-  it("stands nothing beside REJECTED, which says it all", () => {
-    const checks = [...PASSED, warned("policy.scope", "open", "policy")];
-    expect(caveats(report({ verdict: "rejected", claims: null, checks }))).toEqual([]);
-  });
-
-  it("warns that an old setup document may be shown again, of each boot proof by itself", () => {
-    const aged = (index: number, status: "warn" | "skip"): Report["checks"][number] => {
-      return { id: "policy.age", subject: "policy", about: `boot[${index}]`, status, detail: "may be\u001b old" };
-    };
-    expect(caveats(report({ checks: [PASSED[0]!, aged(0, "warn")] }))).toEqual(["may be\\u{1b} old."]);
-    expect(caveats(report({ checks: [PASSED[0]!, aged(0, "skip")] }))).toEqual([]);
-    const claims = { bootProofs: [BOOT, BOOT], appProofs: [], activity: null };
-    const both = [PASSED[0]!, { ...PASSED[0]!, subject: "boot[1]" as const }];
-    expect(caveats(report({ claims, checks: [...both, aged(0, "skip"), aged(1, "warn")] }))).toEqual([
-      "boot[1]: May be\\u{1b} old.",
-    ]);
-  });
-
-  it("leaves legacy documents a warning", () => {
-    expect(caveats(reportOf({ image: { commitment: "legacy" } }))).toEqual([]);
+  it("stands directly below the verdict", () => {
+    const shown = renderText(reportWith({ question: "fingerprint" }, { checks: vote }));
+    expect(shown).toMatch(/^VERIFIED with 1 warning: [^]*pins\.\nWARNING the answer to a vote/);
   });
 });
 
