@@ -96,23 +96,14 @@ function row(
 
 export const JOIN_ROWS: readonly JoinRow[] = [
   // Derived, and what is compared.
-  row("a proof of all that the list says", [["derived A", null]], one),
-  row("two accounts of one activity", ["derived A", "derived B"], both, [made([a, b])]),
-  row("two accounts of two activities", ["derived A", "derived B"], both, [
-    made([a]),
-    made([b], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W } }),
-  ]),
   row("a type of activity that is not known", ["derived A"], one, [
     made([a], { type: "CREATE_WALLET_OF_TOMORROW_V9" }),
   ]),
-  row("accounts that share a path and differ in format", ["derived A", "derived S"], andSolana, [made([a, s])]),
   row("several proofs of one address", ["derived A"], one, [
     made([a]),
     made([a], { type: "CREATE_WALLET_ACCOUNTS", seconds: 90 }),
   ]),
   row("no proof, no activity", [["service A", /^no activity that made it was found$/]], one, []),
-  row("nothing at all", [], { wallets: [] }, []),
-  row("Ethereum, in another case", ["derived a"], { accounts: [account(PATH, A.toLowerCase())] }),
   ...["SUI", "APTOS"].map((format) =>
     row(`${format}, in another case`, ["derived a"], {
       accounts: [account(PATH, A.toLowerCase(), { addressFormat: `ADDRESS_FORMAT_${format}` })],
@@ -138,12 +129,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     "an address exchanged in the list",
     ["unlisted contradicted A", ["contradicted B", /^a verified proof says that this wallet and path have 0xaB/]],
     onlyB,
-  ),
-  row(
-    "addresses of two paths exchanged",
-    ["contradicted B", "contradicted A"],
-    { accounts: [account(PATH, B), account(PATH2, A)] },
-    [made([a, b])],
   ),
   row("a path exchanged", [["contradicted A", /its path is m\/44'\/60'\/0'\/0\/0$/]], elsewhere),
   row("the same address at two paths", [["contradicted A", /its path is/], "derived A"], {
@@ -171,16 +156,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     one,
     [made([s], UNKEPT_ANYWHERE)],
   ),
-  row("an exchanged address, and a deletion", ["contradicted B", "unlisted derived A"], onlyB, [
-    made([a]),
-    accountDeleted,
-  ]),
-  row(
-    "an exchanged address of an imported wallet",
-    ["unlisted contradicted A", "contradicted B"],
-    { ...imported, accounts: [account(PATH, B)] },
-    [made([a], IMPORTED)],
-  ),
   row("another wallet's account", [["contradicted A", /^the only verified proof of it is of wallet wallet-1$/]], inW2, [
     made([a]),
   ]),
@@ -188,12 +163,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     ...inW2,
     accounts: [account(PATH2, A, { walletId: W2 })],
   }),
-  row(
-    "another wallet's account beside a matching proof",
-    ["derived A", "derived A"],
-    { ...inW2, ...two, accounts: [listed, ...inW2.accounts] },
-    [made([a]), made([a], { walletId: W2 })],
-  ),
   row(
     "another path of another wallet beside a matching proof",
     [["unlisted contradicted A", /no list has it/], "derived A"],
@@ -211,15 +180,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     { ...inW2, ...two, accounts: [listed, ...inW2.accounts] },
     [made([a]), unproven(made([a], { type: "IMPORT_WALLET", walletId: W2 }))],
   ),
-  row("another wallet's account of a wallet whose flag is not known", ["contradicted A"], {
-    ...inW2,
-    wallets: [wallet(W2, { imported: null })],
-  }),
   row("a child's wallet, listed by the parent", [["contradicted A", OF_CHILD]], one, [subOrganizationMade([a])]),
-  row("a child's wallet, listed by the parent, beside a matching proof", ["derived A"], one, [
-    subOrganizationMade([a]),
-    made([a]),
-  ]),
   row(
     "a proof of a private key, for an account",
     ["unlisted contradicted A", ["service A", /^its proof is of a private key$/]],
@@ -232,14 +193,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     { ...one, privateKeys: [privateKey(K, A)] },
     [unproven(made([a])), keysMade({ [K]: A }, { type: "IMPORT_PRIVATE_KEY" })],
   ),
-  row("a proof of a child's private key, for an account of the parent", [["contradicted A", OF_CHILD]], one, [
-    activity(
-      "CREATE_SUB_ORGANIZATION_V3",
-      {},
-      { subOrganizationId: CHILD, privateKeys: [{ privateKeyId: K, addresses: [{ address: A }] }] },
-      { appProofs: signed([derivation({ organizationId: CHILD })]) },
-    ),
-  ]),
 
   // Refused.
   row(
@@ -391,24 +344,12 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   }),
 
   // Imported and exported, by flag or activity.
-  row("imported, by the flag", [["imported A", /^its wallet was imported$/]], { ...one, ...imported }),
-  row("imported, by the activity, and called generated", ["imported A"], one, [made([a], IMPORTED)]),
   row(
     "imported, by the activity, and the flag is not known",
     ["imported A"],
     { ...one, ...wallets({ imported: null }) },
     [made([a], IMPORTED)],
   ),
-  row("exported, by the flag", [["exported A", /was exported$/]], { ...one, ...wallets({ exported: true }) }, [
-    made([a]),
-  ]),
-  row("exported, by one of two entries", ["exported A"], { ...one, ...wallets({}, { exported: true }, {}) }, [
-    made([a]),
-  ]),
-  row("exported, by the activity", ["exported A", "exported B"], both, [
-    made([a, b]),
-    activity("EXPORT_WALLET", { walletId: W }, { walletId: W }),
-  ]),
   row("exported, by an activity of a later version and without a status", ["exported A"], one, [
     made([a]),
     activity("EXPORT_WALLET_V2", { walletId: W }, {}, { status: null }),
@@ -419,34 +360,11 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       activity("EXPORT_WALLET", { walletId: W }, {}, { status: `ACTIVITY_STATUS_${status}` }),
     ]),
   ),
-  row("another wallet exported", [["derived A", null]], one, [
-    made([a]),
-    activity("EXPORT_WALLET", { walletId: W2 }, {}),
-  ]),
-  row("imported and exported", ["imported A"], { ...one, ...wallets({ imported: true, exported: true }) }),
-  row(
-    "an unhardened account exported, in another case",
-    ["exported A", ["derived B", /^0xaB.*, an unhardened account beside it, was exported$/]],
-    both,
-    [made([a, b]), exportOf(A.toLowerCase())],
-  ),
   row(
     "an unhardened account exported, and another below the same hardened step",
     ["exported A", ["derived B", /was exported/]],
     { accounts: [listed, account("m/44'/60'/0'/1/7", B)] },
     [made([a, { path: "m/44'/60'/0'/1/7", address: B }]), exportOf(A)],
-  ),
-  row(
-    "an unhardened account exported, and another below another hardened step",
-    ["exported A", ["derived B", null]],
-    { accounts: [listed, account("m/44'/60'/1'/0/0", B)] },
-    [made([a, { path: "m/44'/60'/1'/0/0", address: B }]), exportOf(A)],
-  ),
-  row(
-    "an unhardened account exported, and another wallet",
-    ["exported A", ["derived B", null]],
-    { ...two, accounts: [listed, account(PATH2, B, { walletId: W2 })] },
-    [made([a]), made([b], { walletId: W2 }), exportOf(A)],
   ),
   row(
     "a hardened account exported",
@@ -486,22 +404,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       ],
     ),
   ),
-  row("an account exported, and another curve at the same path", ["exported A", "derived S"], andSolana, [
-    made([a, s]),
-    exportOf(A),
-  ]),
-  row(
-    "an account exported, and another wallet's account at the same path",
-    ["exported A", "derived B"],
-    { ...two, accounts: [listed, account(PATH, B, { walletId: W2 })] },
-    [made([a]), made([{ ...a, address: B }], { walletId: W2 }), exportOf(A)],
-  ),
-  row(
-    "an account exported and deleted, and another format of the same key",
-    ["unlisted exported A", "exported S"],
-    onlyS,
-    [made([a, s]), exportOf(A), accountDeleted],
-  ),
   row(
     "an unhardened account exported and deleted, and another beside it",
     [
@@ -511,24 +413,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     onlySecond,
     [made([a, b]), exportOf(A), accountDeleted],
   ),
-  row(
-    "an account exported that is in no list, and another format of the same key that is in none",
-    ["unlisted contradicted A", "unlisted exported S"],
-    {},
-    [
-      made([a]),
-      made([s], {
-        type: "CREATE_WALLET_ACCOUNTS",
-        intent: { walletId: W, persist: false },
-      }),
-      exportOf(A),
-    ],
-  ),
-  row("an account exported of a refused proof, and another format at its path", ["exported S"], onlyS, [
-    made([a], BAD),
-    made([s]),
-    exportOf(A),
-  ]),
 
   // Where an exported key is, which proofs and lists need not say.
   ...(
@@ -565,12 +449,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     verify: { organizationId: CHILD, parentOrganizationId: ORG },
     join: { organizationId: CHILD },
   },
-  row(
-    "an unhardened account exported and deleted, of an activity without proofs, and another beside it",
-    [["derived B", /^0xaB.*, an unhardened account beside it, was exported$/]],
-    onlySecond,
-    [made([b]), unproven(made([a])), exportOf(A)],
-  ),
   row("an account exported by a later version of the type", ["exported A", "derived B"], both, [
     made([a, b]),
     { ...exportOf(A), type: "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT_V2" },
@@ -589,12 +467,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     ],
     { ...both, ...two },
     [made([a, b]), activity("EXPORT_WALLET_ACCOUNT_V2", { address: C, walletId: W }, { address: C })],
-  ),
-  row(
-    "an account exported of a place that nothing names, in another wallet that its activity names",
-    ["derived A", "derived B"],
-    { ...both, ...two },
-    [made([a, b]), activity("EXPORT_WALLET_ACCOUNT_V2", { address: C, walletId: W2 }, { address: C })],
   ),
   row("a wallet exported by an activity that names its addresses, too", ["exported A", "exported B"], both, [
     made([a, b]),
@@ -634,10 +506,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     ),
     unplaced: [["EXPORT_WALLET_ACCOUNT", C]],
   },
-  row("an export that was not done, of an account whose wallet nothing names", [["derived A", null]], one, [
-    made([a]),
-    exportOf(C, { status: "ACTIVITY_STATUS_REJECTED" }),
-  ]),
   {
     ...row("exports that name nothing, and imports that name no wallet or private key", [["derived A", null]], one, [
       made([a]),
@@ -661,7 +529,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   ]),
 
   // One account id.
-  row("one account twice", [["derived A", null]], { accounts: [ofId("1", PATH, A), ofId("1", PATH, A)] }),
   ...(
     [
       ["address", {}, B],
@@ -683,12 +550,8 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       },
     ),
   ),
-  row("two account ids with one address", ["derived A", "derived A"], {
-    accounts: [ofId("1", PATH, A), ofId("2", PATH, A)],
-  }),
 
   // Private keys.
-  row("a private key", [["derived A", null]], key, [keysMade({ [K]: A })]),
   row(
     "an address of a private key that the list has with another",
     ["unlisted contradicted B", ["service A", /^no proof of its activity names it$/]],
@@ -697,43 +560,16 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   ),
   row("a proof of a wallet, for a private key", [["contradicted A", /of wallet wallet-1/]], key),
   row(
-    "a proof of a wallet, for an imported private key",
-    [["service A", /^imported without a proof: its proof is of wallet wallet-1$/], "derived A"],
-    { ...one, privateKeys: [privateKey(K, A, { imported: true })] },
-  ),
-  row(
     "a private key imported, by the flag",
     [["imported A", /^its private key was imported$/]],
     ofKey({ imported: true }),
     [keysMade({ [K]: A })],
   ),
-  row("a private key imported, by the activity", ["imported A"], key, [
-    activity(
-      "IMPORT_PRIVATE_KEY",
-      {},
-      { privateKeyId: K, addresses: [{ format: "ADDRESS_FORMAT_ETHEREUM", address: A }] },
-      { appProofs: signed([derivation({})]) },
-    ),
-  ]),
   row(
     "a private key whose flag is not known",
     [["service A", /its private key was exported$/]],
     ofKey({ exported: null }),
     [keysMade({ [K]: A })],
-  ),
-  row("a private key exported, by the activity", ["exported A"], key, [
-    keysMade({ [K]: A }),
-    activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K }),
-  ]),
-  row("another private key exported", ["derived A"], key, [
-    keysMade({ [K]: A }),
-    activity("EXPORT_PRIVATE_KEY", { privateKeyId: "key-2" }, {}),
-  ]),
-  row(
-    "a private key imported, by an activity that gives it another id",
-    [["imported A", /^its private key was imported$/]],
-    otherKey,
-    [keysMade({ [K]: A }, { type: "IMPORT_PRIVATE_KEY" })],
   ),
   {
     ...row("a private key imported, by an activity that gives it no id", ["imported A"], key, [
@@ -741,10 +577,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     ]),
     unplaced: [["IMPORT_PRIVATE_KEY", A]],
   },
-  row("a private key exported, by another id than the list's", ["exported A"], otherKey, [
-    keysMade({ [K]: A }),
-    activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K }),
-  ]),
   row(
     "a private key listed by two ids, one of them exported",
     ["exported A"],
@@ -776,36 +608,19 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     keysMade({ [K]: A }),
     deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] }),
   ]),
-  row("another private key that was deleted", ["unlisted contradicted A"], { wallets: [] }, [
-    keysMade({ [K]: A }),
-    deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: ["key-2"] }),
-  ]),
 
   // Proven and not listed.
   row("a proven address missing from the list", [["unlisted contradicted B", /no list has it$/], "derived A"], one, [
     made([a, b]),
   ]),
-  row("a proven address missing from the list, twice proven", ["unlisted contradicted A"], {}, [
-    made([a]),
-    made([a], { seconds: 90 }),
-  ]),
-  row("a damaged proof of an address that no list has", [], {}, [made([a], BAD)]),
   row("a child's address that no list of the parent has", [], {}, [subOrganizationMade([a])]),
   {
     ...row("an address of another application that no list has", [], {}, [made([a], { by: other })]),
     verify: { policy: signerPolicy({}, [{ ...labDeployment(lab), appProofs: { types: [DERIVATION] } }, otherType]) },
   },
-  row("an address that was not to be kept", [["unlisted derived A", /persist: false/]], {}, [made([a], UNKEPT)]),
-  row("an address that was not to be kept, and is listed", [["derived A", null]], one, [made([a], UNKEPT)]),
   row("an address younger than the list", [["unlisted derived A", /after its list was read/]], {
     listedAt: after(59).getTime(),
   }),
-  row(
-    "a private key younger than the list of accounts, and older than that of private keys",
-    ["unlisted contradicted A"],
-    { listedAt: after(59).getTime(), privateKeysListedAt: after(60).getTime() },
-    [keysMade({ [K]: A })],
-  ),
   row(
     "a private key younger than the list of private keys",
     ["unlisted derived A"],
@@ -817,28 +632,14 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     ["unlisted contradicted A"],
     { listedAt: after(60).getTime(), privateKeysListedAt: after(59).getTime() },
   ),
-  row("an address as old as the list", ["unlisted contradicted A"], { listedAt: after(60).getTime() }),
   row("lists of an unknown time", ["unlisted contradicted A"], { listedAt: null }),
-  row("a wallet that was deleted", [["unlisted derived A", /deleted by/]], { wallets: [] }, [
-    made([a]),
-    deletion("DELETE_WALLETS", { walletIds: [W] }),
-  ]),
-  row("another wallet that was deleted", ["unlisted contradicted A"], {}, [
-    made([a]),
-    deletion("DELETE_WALLETS", { walletIds: [W2] }),
-  ]),
   row("a deletion of wallets that names none", ["unlisted contradicted A"], {}, [
     made([a]),
     deletion("DELETE_WALLETS", {}),
   ]),
-  row("accounts that were deleted", ["unlisted derived A"], {}, [made([a]), accountDeleted]),
   row("accounts of another wallet that were deleted", ["unlisted contradicted A"], {}, [
     made([a]),
     deletion("DELETE_WALLET_ACCOUNTS", { walletId: W2, walletAccountIds: ["x"] }),
-  ]),
-  row("accounts that were deleted before", ["unlisted contradicted A"], {}, [
-    made([a]),
-    deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, 59),
   ]),
   row("a deletion that was not done", ["unlisted contradicted A"], {}, [
     made([a]),
@@ -891,37 +692,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     { wallets: [] },
     [made([a]), activity("EXPORT_WALLET", { walletId: W }, {}), deletion("DELETE_WALLETS", { walletIds: [W] })],
   ),
-  row("an account that was exported, then deleted", ["unlisted exported A"], {}, [
-    made([a]),
-    exportOf(A),
-    accountDeleted,
-  ]),
-  row(
-    "a private key that was exported, then deleted, beside another one",
-    ["unlisted exported A", "unlisted derived B"],
-    { wallets: [] },
-    [
-      keysMade({ [K]: A, "key-2": B }),
-      activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K }),
-      deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K, "key-2"] }),
-    ],
-  ),
-  row(
-    "a deleted private key of a list that still calls it exported",
-    ["unlisted exported A"],
-    { wallets: [], privateKeys: [{ ...privateKey(K, A, { exported: true }), addresses: [] }] },
-    [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
-  ),
-  row(
-    "a private key that was deleted, of an activity that made another one",
-    ["unlisted contradicted B", "unlisted derived A"],
-    { wallets: [] },
-    [keysMade({ [K]: A, "key-2": B }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
-  ),
-  row("an address that was proven twice, and not to be kept only once", ["unlisted contradicted A"], {}, [
-    made([a], UNKEPT),
-    made([a]),
-  ]),
 
   // Sub-organizations.
   {
