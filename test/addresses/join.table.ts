@@ -1,7 +1,6 @@
 /** Lists and activities, and the class of each address that they make. */
 import type { JsonObject } from "../../src/decode/json.js";
 import type { AddressLists, AddressVerifyOptions, JoinOptions } from "../../src/index.js";
-import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { after, lab } from "../attacks/support.js";
 import {
@@ -31,7 +30,6 @@ import {
   signer,
   signerPolicy,
   subOrganizationMade,
-  unpinned,
   unproven,
   wallet,
 } from "./support.js";
@@ -222,15 +220,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   row("a proof that cannot be read", [["refused A", /app.payload/], "derived B"], both, [
     made([a, b], { alter: ([, second]) => [{ ...second!, proofPayload: "{" }, second!] }),
   ]),
-  row("an enclave that the policy does not pin", [["refused A", /policy.deployment/]], one, [
-    made([a], { by: unpinned }),
-  ]),
-  row(
-    "an enclave that the policy does not pin, beside one that it pins",
-    [["refused A", /policy.deployment/], "derived B"],
-    both,
-    [made([a, b], { payloads: [], alter: () => [...proofsOf(a, unpinned), ...proofsOf(b)] })],
-  ),
   row("a refused proof and a contradiction", ["contradicted A"], elsewhere, [
     made([a]),
     made([{ ...b, address: A }], BAD),
@@ -241,29 +230,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     both,
     [made([a], { payloads: [derivation({ ...place }), derivation({ ...place, address: B })] })],
   ),
-  row("a proof of another organization in an activity of this one", [["refused A", /^activity.claims$/]], one, [
-    made([a], { payloads: [derivation({ ...place, organizationId: OTHER_ORG })] }),
-  ]),
-  {
-    ...row("a type that the policy does not accept from this enclave", [["refused A", /^policy.app-proof$/]], one, [
-      made([a]),
-    ]),
-    verify: {
-      policy: signerPolicy({ appProofs: { types: [DERIVATION, "X"] } }, [
-        { ...labDeployment(lab), appProofs: { types: ["X"] } },
-        { ...otherType, appProofs: { types: [DERIVATION] } },
-      ]),
-    },
-  },
-  row("an activity that is not completed", [["refused A", /^activity.request$/]], one, [
-    made([a], { more: { status: "ACTIVITY_STATUS_FAILED" } }),
-  ]),
-  {
-    ...row("a decision to deny", [["refused A", /^activity.claims$/]], one, [
-      made([a], { payloads: [derivation(place), policyOutcomePayload(after(60), ORG, "OUTCOME_REJECTED")] }),
-    ]),
-    verify: { policy: signerPolicy({}, [labDeployment(lab)]) },
-  },
 
   // The service's word.
   row("an activity that requested no proofs", [["service A", /^its activity requested no app proofs$/]], one, [
@@ -286,15 +252,6 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       made([a]),
     ]),
     verify: { boots: [other.bootProof] },
-  },
-  {
-    ...row(
-      "a boot proof that the service does not have, beside one that it has",
-      [["service A", /does not have the boot proof/], "derived B"],
-      both,
-      [made([a, b], { payloads: [], alter: () => [...proofsOf(a, unpinned), ...proofsOf(b)] })],
-    ),
-    verify: { boots: [signer.bootProof] },
   },
   {
     ...row(
@@ -737,7 +694,3 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     join: { organizationId: CHILD },
   },
 ];
-
-function proofsOf({ path, address }: typeof a, by = signer): JsonObject[] {
-  return signed([derivation({ walletId: W, derivationPath: path, address })], by);
-}
