@@ -27,7 +27,6 @@ import {
   otherApplication,
   privateKey,
   signed,
-  signer,
   signerPolicy,
   subOrganizationMade,
   unproven,
