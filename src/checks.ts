@@ -4,7 +4,7 @@ import { type Fault, type FaultCause, cut, faultText, listed } from "./errors.js
 interface CheckRow<Link, Group> {
   /** Statement that is true when the check passes, and the default `detail` of a passed check. */
   readonly title: string;
-  /** Link of the chain of trust (page/links.ts). */
+  /** Link of the chain of trust (show/chain.ts). */
   readonly link: Link;
   /** Group of claims of an attestation result (formats/ear.ts). Absent if the check affects only the overall status. */
   readonly claim?: Group;

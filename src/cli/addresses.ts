@@ -46,16 +46,8 @@ const FORMATS = {
   csv: table.tableCsv,
   junit: async (result) => (await import("../formats/addresses.js")).tableJunit(result),
   html: async (result, { all }) => {
-    const { renderAddresses } = await import("../page/addresses.js");
-    return renderAddresses({
-      headline: table.headlineOf(result),
-      isGood: table.tableExitCode(result) === 0,
-      faults: table.faultsOf(result),
-      limits: table.limitsOf(result),
-      warnings: result.warnings,
-      groups: table.groupsOf(result, all === true),
-      origin: table.tableOrigin(result),
-    });
+    const { renderDoc } = await import("../page/document.js");
+    return renderDoc(table.headlineOf(result), table.tablePage(result, all === true));
   },
 } satisfies Readonly<
   Record<string, (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>>

@@ -33,7 +33,7 @@ function inspectionDoc(inspection: Inspection): Doc {
   return { sections: [{ blocks: [notVerified(inspection)] }, { blocks: [title, flaws] }, { blocks: [content] }] };
 }
 
-function contentRows(value: Described): readonly Row[] {
+export function contentRows(value: Described): readonly Row[] {
   const { below, text } = valueRow("", value, 0);
   return below ?? [{ text: text! }];
 }

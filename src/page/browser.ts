@@ -7,7 +7,7 @@ import { MalformedError, attempt, faultText } from "../errors.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { verdictSentence } from "../show/verdict.js";
-import { listOf } from "./checks.js";
+import { listOf } from "../show/html.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, unbroken } from "../show/markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
@@ -23,7 +23,14 @@ import {
   requested,
   shortDigest,
 } from "./verifier.js";
-import { NOTHING_VERIFIED, NOT_VERIFIED, type PolicyChoice } from "./verifier-view.js";
+import {
+  FIELDS,
+  type FieldValues,
+  NOTHING_VERIFIED,
+  NOT_VERIFIED,
+  POLICY_CHOICES,
+  type PolicyChoice,
+} from "./verifier-view.js";
 import { judged } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -237,23 +244,14 @@ async function readFile(file: File): Promise<ListedFile> {
   return listedFile({ name, bytes, sha256: toHex(await sha256(bytes)) });
 }
 
-function policyChoice(): PolicyChoice {
-  if (input(IDS.policyNone).checked) return "none";
-  return input(IDS.policyBundle).checked ? "bundle" : "file";
-}
-
 function asked(): FormValues {
+  const names = Object.keys(POLICY_CHOICES) as PolicyChoice[];
+  const texts = Object.keys(FIELDS).map((id) => [id, input(id).value]);
   return {
-    policy: policyChoice(),
-    organization: input(IDS.organization).value,
-    addresses: input(IDS.addresses).value,
-    payloads: input(IDS.payloads).value,
-    challenges: input(IDS.challenges).value,
-    now: input(IDS.now).value,
-    nonce: input(IDS.nonce).value,
-    ephemeralKey: input(IDS.key).value,
-    allowDebug: input(IDS.allowDebug).checked,
-    failOnWarning: input(IDS.failOnWarning).checked,
+    ...(Object.fromEntries(texts) as FieldValues),
+    policy: names.find((name) => input(`policy-${name}`).checked) ?? "file",
+    allowDebug: input("allowDebug").checked,
+    failOnWarning: input("failOnWarning").checked,
   };
 }
 

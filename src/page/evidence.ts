@@ -1,4 +1,4 @@
-/** The evidence: each piece with its name and digest, as it was received, and decoded. */
+/** The evidence as rows: each piece with its name and digest, as it was received, and decoded. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { copyInput, withoutPrototype } from "../decode/input.js";
 import type { InputPiece } from "../inputs.js";
@@ -6,60 +6,54 @@ import { type Inspected, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
 import { shownObject } from "../inspect/shown.js";
+import { contentRows } from "../inspect/text.js";
 import { evidencePiece, labelOf } from "../report/labels.js";
-import { printable, quoted } from "../report/printable.js";
+import { quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
+import { type Row, labelled } from "../show/doc.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
-import { foldable, listOf, shownValue, tree } from "./checks.js";
-import { type Markup, element } from "../show/markup.js";
 
 interface Content extends Inspected {
   /** JSON, or bytes in hex. Null for an object that was verified before. */
   readonly received: string | null;
 }
 
-/** Limit of the values under "Decoded". Each takes 1 kB of memory, and genuine evidence has fewer. */
+/** Limit of the values that are decoded. Each takes 1 kB of memory, and genuine evidence has fewer. */
 const MAX_SHOWN_VALUES = 150_000;
 
-/** Shows each piece of evidence to unfold under its name. `isBare` means a bare attestation document. */
-export async function evidencePieces(
+/** Returns a row for each piece of evidence. `isBare` means a bare attestation document. */
+export async function evidenceRows(
   pieces: readonly InputPiece[],
   isBare: boolean,
   report: Report,
-): Promise<readonly Markup[]> {
-  const shown: Markup[] = [];
+): Promise<readonly Row[]> {
+  const shown: Row[] = [];
   const budget = { left: MAX_SHOWN_VALUES };
   for (const piece of pieces) {
     const { says, ...content } = await contentOf(piece, isBare);
-    shown.push(pieceDetails(piece, { ...content, says: bounded(says, budget).value }, report));
+    shown.push(pieceRow(piece, { ...content, says: bounded(says, budget).value }, report));
   }
   return shown;
 }
 
-function pieceDetails({ subject, piece }: InputPiece, { received, faults, says }: Content, report: Report): Markup {
+function pieceRow({ subject, piece }: InputPiece, { received, faults, says }: Content, report: Report): Row {
   const entry = evidencePiece(subject, report.evidence);
+  const digest = entry?.sha256 ?? null;
   const asked = piece.latestOf ?? (entry && withoutPrototype(entry).latestOf) ?? null;
-  const newest = asked && `Requested as the newest boot proof of ${quoted(asked)}: only the service claims that it is.`;
-  return foldable(
-    "piece",
-    [element("strong", {}, labelOf(subject, report)), " ", digestOf(entry?.sha256 ?? null)],
-    newest === null ? null : element("p", {}, newest),
-    faults.length === 0
-      ? null
-      : element(
-          "div",
-          { class: "message bad" },
-          element("p", {}, "Faults in its format:"),
-          listOf(faults.map(printable)),
-        ),
-    received === null ? null : foldable("", ["As received"], shownValue(received)),
-    foldable("", ["Its content, decoded and not verified"], tree(says)),
-  );
-}
-
-function digestOf(sha256: string | null): Markup {
-  const text = sha256 === null ? ["no digest: passed as a value, not as bytes"] : ["SHA-256 ", shownValue(sha256)];
-  return element("span", { class: "digest" }, text);
+  const newest = `Requested as the newest boot proof of ${quoted(asked ?? "")}: only the service claims that it is.`;
+  return {
+    label: labelOf(subject, report),
+    text: digest === null ? "no digest: passed as a value, not as bytes" : `SHA-256 ${digest}`,
+    fold: "closed",
+    below: [
+      ...(asked === null ? [] : [{ text: newest }]),
+      ...labelled("Faults in its format:", faults, { tone: "bad" }),
+      ...(received === null
+        ? []
+        : [{ text: "As received", fold: "closed" as const, below: [{ text: received, isCommand: true }] }]),
+      { text: "Its content, decoded and not verified", fold: "closed", below: contentRows(says) },
+    ],
+  };
 }
 
 async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promise<Content> {

@@ -1,10 +1,11 @@
 /** How a verification is shown. A page's file shows it in the same way as a page that verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
-import { type Notice, isGood, numbered, warningsOf } from "../report/facts.js";
+import type { Notice } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
-import type { Report, Verdict } from "../report/report.js";
+import type { Report } from "../report/report.js";
 import type { MarkupNode } from "../show/markup.js";
+import { verdictSentence } from "../show/verdict.js";
 import type { JudgedPage } from "./verify.js";
 import { reportView } from "./view.js";
 
@@ -17,19 +18,11 @@ function noticesOf({ bundle, report }: JudgedPage): Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
 }
 
-const TITLES: Readonly<Record<Verdict, string>> = {
-  verified: "Verified",
-  authentic: "Authentic, of anybody",
-  rejected: "REJECTED",
-};
-
 /** Returns the title. It begins with the verdict, because a narrow tab shows only its beginning. */
 export function titleOf(verified: JudgedPage, about?: string | null): string {
-  const { report } = verified;
-  const warnings = warningsOf(report, noticesOf(verified)).length;
-  const verdict = report.verdict === "rejected" || isGood(report) ? TITLES[report.verdict] : "REFUSED";
-  const counted = warnings === 0 ? "" : ` with ${numbered(warnings, "warning")}`;
-  return titleText(`${verdict}${counted}: ${about ? printable(about) : subjectOf(report)}`);
+  const [head] = verdictSentence(verified.report, noticesOf(verified), false).split(":");
+  const verdict = head!.replace("AUTHENTIC", "AUTHENTIC, of anybody");
+  return titleText(`${verdict}: ${about ? printable(about) : subjectOf(verified.report)}`);
 }
 
 export function titleText(text: string): string {

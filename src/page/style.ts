@@ -28,154 +28,72 @@ const BASE = `
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.5 var(--sans); overflow-wrap: anywhere; }
 main { display: block; max-width: 76rem; margin: 0 auto; padding: 1rem clamp(.75rem, 3vw, 2rem) 4rem; }
-h1, h2, h3, h4, p, ul, ol, dl, dd { margin: 0; }
-h2 { font-size: clamp(1.5rem, 3.2vw, 2rem); line-height: 1.2; letter-spacing: -.01em; margin: 0 0 .75rem; }
-h3, .link h4 { font-size: 1.15rem; line-height: 1.3; }
-ul, ol { padding-left: 1.25rem; }
+h1, h2, p, ul { margin: 0; }
+h2 { font-size: clamp(1.5rem, 3.2vw, 2rem); font-weight: 700; line-height: 1.2; margin: 0 0 .75rem; }
+ul { padding-left: 1.25rem; }
 a { color: var(--link); }
 code { font-family: var(--mono); font-size: .875em; overflow-wrap: anywhere; }
-h1, h2, h3, h4, p, li, dt, dd, a, summary, strong, span, code { unicode-bidi: isolate-override; }
+h1, h2, p, li, a, summary, strong, span, code { unicode-bidi: isolate-override; }
 code.hex { word-break: break-all; }
 .whole { display: inline-block; max-width: 100%; word-break: break-all; }
-section { margin-top: 2.5rem; }
+section, .statements, main details:has(> .rows) { margin-top: 1.5rem; }
+.rows details { margin: 0; }
 summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
-svg { display: block; }
 mark { background: var(--mark); color: inherit; font-weight: 700; }
-.maker, .link-text, .piece, .boot, .overview, .origin > .values, fieldset, .given > li { background: var(--card);
-  border: 1px solid var(--line); border-radius: .5rem; }
-.note, .hint, .asks, .place, .digest, .check .about, .check .holds, dt, label small { color: var(--soft); }
-.hint, .digest, .place, .legend, .check .about, dt, label small { font-weight: 400; font-size: .9375rem; }
-.overview, .legend, .chain, .notices, .given, .checks ul, .first-failure ul, .addresses ul { list-style: none;
-  padding: 0; }
+.maker, fieldset, .given > li { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.hint, label small, .about { color: var(--soft); font-weight: 400; font-size: .9375rem; }
 .message { padding: .75rem 1rem; border-left: .35rem solid var(--grey); background: var(--card); }
 .message:empty { display: none; }
 .message.bad { border-left-color: var(--failed); background: var(--failed-tint); }
 .message.warn, .given > li.wrong { border-color: var(--warning-line); background: var(--warning-tint); }`;
 
-/** Style of the verdict. Its colours are the same in both schemes, and warnings follow directly below. */
-const VERDICT = `
-.verdict { border-radius: .75rem; overflow: hidden; }
-.verdict-band, .gist > div, .verdict > .values, .first-failure { padding: .75rem var(--edge); }
-.verdict-band { background: #3d4653; color: #ffffff; --on: #3d4653; }
-.verdict-verified .verdict-band { background: #0a6b3d; --on: #0a6b3d; }
-.verdict-authentic .verdict-band { background: #ffc533; color: #1c1500; }
-.verdict-rejected .verdict-band { background: #a90f1c; --on: #a90f1c; }
-.verdict > .values, .first-failure, .addresses { background: var(--card); }
-.first-failure { border-left: .4rem solid var(--failed); }
-.first-failure .check:first-child { border-top: 0; }
-.first-failure .holds:has(+ .detail) { display: none; }
+/** Style of the parts of a document. The colours of the verdict and of warnings are the same in both schemes. */
+const DOCUMENT = `
+.verdict { padding: .75rem var(--edge); border-radius: .75rem; background: #3d4653; color: #ffffff; }
+.verdict.tone-good { background: #0a6b3d; }
+.verdict.tone-warning { background: #ffc533; color: #1c1500; }
+.verdict.tone-bad { background: #a90f1c; }
 .verdict h1 { display: flex; flex-wrap: wrap; align-items: center; gap: .1em .28em; line-height: 1;
   font-size: clamp(2.2rem, 6vw, 3.25rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
-.verdict h1 .icon { width: .95em; height: .95em; flex: none; }
-.verdict h1 .icon g { --state: currentColor; }
-.verdict h1 .count { font-size: .42em; letter-spacing: 0; font-weight: 750; padding: .25em .55em; border-radius: .3em;
+.verdict .count { font-size: .42em; letter-spacing: 0; font-weight: 750; padding: .25em .55em; border-radius: .3em;
   background: #ffc533; color: #1c1500; }
-.verdict-authentic h1 .count { background: #1c1500; color: #ffffff; }
-.verdict .sentence, .verdict .age { margin-top: .5rem; font-size: clamp(1.0625rem, 2vw, 1.25rem); line-height: 1.4;
-  text-wrap: pretty; }
-.verdict .left { font-weight: 750; }
-.verdict .left a { color: inherit; text-underline-offset: .2em; }
-.verdict :focus-visible { outline-color: currentColor; }
-.gist { display: flex; flex-wrap: wrap; }
-.gist > div { min-width: 0; line-height: 1.45; }
-.gist strong { font-size: 1.25rem; font-weight: 850; }
-.warnings { flex: 100 1 30rem; background: #ffc533; color: #1c1500; }
-.verdict-authentic .warnings { border-top: 2px solid #1c1500; }
-.addresses { flex: 1 1 28rem; }
-.notices { padding-top: 1rem; }
-.notice-item { padding-left: 1.5rem; }`;
-
-const STATEMENTS = `
+.verdict.tone-warning .count { background: #1c1500; color: #ffffff; }
+.verdict p { margin-top: .5rem; font-size: clamp(1.0625rem, 2vw, 1.25rem); line-height: 1.4; text-wrap: pretty; }
+.verdict ~ p, .left { margin-top: .35rem; }
+.left, p.tone-strong { font-weight: 700; }
+.warnings { margin: .75rem 0; padding: .75rem var(--edge); border-radius: .5rem; background: #ffc533; color: #1c1500; }
+p.tone-warning { padding: .75rem 1rem; border-left: .35rem solid var(--warning-line);
+  background: var(--warning-tint); }
+section > div > * + p { margin-top: .5rem; }
 .statements { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem;
   margin-top: 1.5rem; }
-.statements section { margin: 0; background: var(--card); border: 2px solid var(--band); border-radius: .75rem;
-  overflow: hidden; }
+.statements section { margin: 0 0 1rem; background: var(--card); border: 2px solid var(--band); border-radius: .75rem;
+  overflow: hidden; --band: var(--ink); --band-text: var(--page); }
 .statements .proven { --band: #0a6b3d; --band-text: #ffffff; }
-.statements .not-proven { --band: var(--ink); --band-text: var(--page); }
-.statements section > div { padding: .5rem var(--edge) 1.5rem; font-size: 1.0625rem; }
-.statements h2 { display: flex; align-items: center; gap: .3em; margin: 0; padding: .45em var(--edge);
-  font-size: clamp(2rem, 5vw, 3rem); font-weight: 850; line-height: 1; background: var(--band);
-  color: var(--band-text); }
-.statements h2 .icon { width: 1em; height: 1em; flex: none; }
-.statements h2 .icon g { --state: currentColor; --on: var(--band); }
-.statements li { margin-top: .6rem; }
-.image-word { margin: .75rem 0 1rem; padding: .75rem 1rem 1rem; background: var(--word-tint); border-radius: .5rem; }
-.image-word h3 { color: var(--word); }`;
+.statements section > div { padding: .5rem var(--edge) 1rem; }
+.statements h2 { margin: 0; padding: .35em var(--edge); background: var(--band); color: var(--band-text); }
+.statements li { margin-top: .6rem; }`;
 
-const CHAIN = `
-.state-proven { --state: var(--proven); --tint: var(--proven-tint); }
-.state-warned { --state: var(--warning); --tint: var(--warning-tint); }
-.state-failed { --state: var(--failed); --tint: var(--failed-tint); }
-.state-word { --state: var(--word); --tint: var(--word-tint); }
-.state-open, .state-unproven { --state: var(--grey); --tint: var(--grey-tint); }
-.solid { fill: var(--state); }
-.outline { fill: none; stroke: var(--state); stroke-width: 3; }
-.dashed { stroke-dasharray: 5 4; }
-.mark, .sign { fill: none; stroke: var(--state); stroke-width: 4; stroke-linecap: round; stroke-linejoin: round; }
-.sign { stroke: var(--on); }
-.thin { stroke-width: 2.500; }
-.warned { --state: var(--warning-line); --on: #1c1500; }
-.icon { width: 2.75rem; height: 2.75rem; }
-.legend { display: flex; flex-wrap: wrap; gap: .35rem 1.5rem; }
-.legend li { display: flex; align-items: center; gap: .5rem; }
-.legend .icon { width: 1.5rem; height: 1.5rem; flex: none; }
-.legend strong { color: var(--ink); }
-.legend + * { margin-top: 1.5rem; }
-.overview { display: none; margin: 1rem 0; padding: 1rem .5rem; }
-.overview li { flex: 1 1 0; min-width: 0; display: grid; justify-items: center; align-content: start; gap: .2rem;
-  font-size: .875rem; line-height: 1.25; text-align: center; overflow-wrap: normal; }
-.overview a { color: var(--ink); font-weight: 700; }
-.overview .state { color: var(--state); font-weight: 600; }
-.chain:is(ol) { margin-top: 1rem; }
-.link { position: relative; display: grid; grid-template-columns: 2.75rem minmax(0, 1fr); gap: 0 1rem;
-  padding-bottom: 1rem; }
-.link::before { content: ""; position: absolute; left: calc(1.375rem - 2px); top: 3rem; bottom: .25rem; width: 0;
-  border-left: 4px dotted var(--state); }
-.link:is(.state-proven, .state-warned)::before { border-left-style: solid; }
-.link:last-child::before { display: none; }
-.link-text { padding: .7rem 1.1rem .8rem; border-left: .35rem solid var(--state); min-width: 0; }
-.link.state-failed .link-text { background: var(--failed-tint); border-color: var(--failed); }
-.link.state-open .link-text { border-left-style: dashed; }
-.link :is(h3, h4) { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
-.link .state { font-size: .9375rem; font-weight: 700; color: var(--state); background: var(--tint);
-  padding: .1rem .6rem; border-radius: 1rem; border: 1px solid currentColor; }
-.link.state-failed .reason { font-weight: 650; }
-.link .message { margin-top: .5rem; padding: .5rem .75rem; }
-.more { display: flex; flex-wrap: wrap; gap: 0 2rem; }
-.more > details { min-width: 0; }
-.more > details[open] { flex: 1 0 100%; }
-.facts > summary, .checks > summary, .statements summary { color: var(--link); font-weight: 600; }
-.boot, .piece { margin-top: .5rem; padding: .25rem clamp(.5rem, 1.5vw, 1rem); }
-.boot > summary h3 { display: inline; margin-right: 1rem; }
-@media (min-width: 60rem) { .overview { display: flex; } }`;
-
-const DETAILS = `
-.values { display: grid; gap: .45rem; }
-.values > div { display: grid; gap: 0 1rem; grid-template-columns: minmax(0, 1fr); min-width: 0; }
-.values dd { min-width: 0; }
-@media (min-width: 48rem) { .values > div { grid-template-columns: minmax(0, 11rem) minmax(0, 1fr); } }
-.values .values { padding-left: .75rem; border-left: 2px solid var(--line); }
-.values .values > div { grid-template-columns: minmax(0, 1fr); }
-.items { padding-left: 2rem; }
-.facts > .values, .check .values, .piece > details > :is(.values, code) { display: grid; background: var(--well);
-  border-radius: .4rem; padding: .6rem .75rem; margin-top: .35rem; }
-.link.state-failed .check .values { background: var(--card); }
-.lines code { display: block; }
-.check { padding: .6rem 0 .7rem; border-top: 1px solid var(--line); }
-.check-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .75rem; }
-.check .status { min-width: 4.5rem; color: var(--soft); }
-.link.state-proven .check-pass .status { color: var(--proven); }
-.check-fail .status, .check-unknown .status { color: var(--failed); }
-.check-warn .status { color: var(--warning); }
-.check-fail .detail, .check-unknown .detail { font-weight: 600; }
-.advice { margin-top: .5rem; padding-left: .75rem; border-left: .25rem solid var(--failed); }
-.advice::before { content: "What to do: "; font-weight: 700; }
-.advice .step { display: block; margin-top: .25rem; }
-.unverified { margin-bottom: .75rem; }
-.piece > details { border-top: 1px solid var(--line); }
-.piece .digest { display: block; }
-.origin > .values { padding: 1rem 1.25rem; }`;
+/** Style of rows. A label stands beside its text where there is room. */
+const ROWS = `
+.rows { list-style: none; padding: 0; }
+.rows > li { --tone: var(--ink); padding: .15rem 0; }
+.rows > li, .rows summary { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .75rem; }
+.rows summary::before { content: "\\25b8"; color: var(--link); }
+.rows [open] > summary::before { content: "\\25be"; }
+.rows > .tone-good { --tone: var(--proven); }
+.rows > .tone-warning { --tone: var(--warning); }
+.rows > .tone-bad { --tone: var(--failed); }
+.rows > .tone-quiet { --tone: var(--soft); }
+.rows strong { min-width: 5.5rem; color: var(--tone); }
+.rows .text { flex: 1 1 14rem; min-width: 0; }
+.rows :is(ul, details) { flex: 1 0 100%; min-width: 0; }
+.rows ul { margin: .15rem 0 .35rem; padding-left: .75rem; border-left: .2rem solid var(--tone, var(--line)); }
+.rows .tone-good > .rows, .rows details > .rows { border-color: var(--line); }
+section > div > .rows > li { background: var(--card); border: 1px solid var(--line); padding: .4rem .75rem; }
+section > .rows { margin-top: .75rem; }
+section > .rows > li { background: var(--card); border-left: .35rem solid var(--tone); padding: .4rem .75rem; }`;
 
 /** Style of what a page says of itself, and of its form, whose list of files stays in view. */
 const PAGE = `
@@ -226,22 +144,6 @@ details.more-fields > * + * { margin-top: .75rem; }
   .given { position: sticky; top: 0; z-index: 1; max-height: 40vh; overflow-y: auto; background: var(--page); }
 }`;
 
-/** Style of the page of addresses. */
-const ADDRESSES = `
-.classes { margin-top: 1.5rem; display: grid; }
-.classes a { color: inherit; font-weight: 700; }
-.row { background: var(--card); border: 1px solid var(--line); border-left: .35rem solid var(--state); }
-.row + .row { border-top: 0; }
-.row > summary { position: relative; display: grid; gap: .1rem 1.25rem; padding: .5rem 1rem .5rem 2rem; }
-.row > summary::before { content: "\\25b8"; position: absolute; left: .75rem; top: .5rem; }
-.row[open] > summary::before { content: "\\25be"; }
-.row .why { font-weight: 600; }
-.row > .chain { margin: .25rem 1rem .5rem; }
-@media (min-width: 60rem) {
-  .row > summary { grid-template-columns: minmax(0, 27rem) minmax(0, 1fr) minmax(0, 18rem); }
-  .row .why { grid-column: 1 / -1; }
-}`;
-
 /** Style for paper. What is folded up is left out, but for what weakens a verdict: that is printed in any case. */
 const PAPER = `
 @media print {
@@ -249,32 +151,19 @@ const PAPER = `
   html { font-size: 8pt; }
   body { line-height: 1.35; }
   main { max-width: none; padding: 0; }
-  .form, noscript, .overview, .legend, .chain .asks { display: none; }
+  .form, noscript, .left, details:not([open], .kept) { display: none; }
   main:has(> .result > *) > .verifier { display: none; }
-  .on-paper { display: block; }
-  .verdict, .warnings, .link-text, .link .state, svg, mark, .statements h2 { print-color-adjust: exact;
-    -webkit-print-color-adjust: exact; }
+  .verdict, .warnings, mark, .statements h2 { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .verdict h1 { font-size: 2.4rem; }
-  .verdict .sentence, .verdict .age, .gist strong, .maker .title { font-size: 1.15rem; margin-top: .2rem; }
-  .verdict-band, .gist > div, .verdict > .values, .first-failure { padding: .4rem var(--edge); }
   h2 { font-size: 1.5rem; margin-bottom: .4rem; }
-  .values { gap: .2rem; }
-  .values > div { grid-template-columns: 11rem minmax(0, 1fr); }
-  section, .statements { margin-top: 1rem; }
+  main > section, .statements { margin-top: 1rem; }
   .statements { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: .75rem; }
-  .statements h2 { font-size: 1.6rem; padding: .25em var(--edge); }
-  .statements section > div { padding: .2rem var(--edge) .6rem; font-size: 1rem; }
   .statements li { margin-top: .25rem; }
-  .link { grid-template-columns: 1.5rem minmax(0, 1fr); gap: 0 .6rem; padding-bottom: .4rem; }
-  .link::before { display: none; }
-  .link .icon { width: 1.5rem; height: 1.5rem; }
-  .link-text { padding: .25rem .75rem; }
-  .verdict, .link, .check, .statements section, .warnings li, .row { break-inside: avoid-page; }
-  h2, h3, h4 { break-after: avoid-page; }
-  .more { display: block; }
-  .more > details:not([open], .bad), .piece > details:not([open]) { display: none; }
-  .not-proven details::details-content, .bad::details-content, .check-fail details::details-content {
+  .verdict, .rows > li:not(:has(> details)), .statements section, .warnings li { break-inside: avoid-page; }
+  h2 { break-after: avoid-page; }
+  .statements details, .kept { display: block; }
+  .kept::details-content, .statements details::details-content {
     content-visibility: visible; display: block; height: auto; }
 }`;
 
-export const STYLE: string = [COLOURS, BASE, VERDICT, STATEMENTS, CHAIN, DETAILS, PAGE, ADDRESSES, PAPER].join("\n");
+export const STYLE: string = [COLOURS, BASE, DOCUMENT, ROWS, PAGE, PAPER].join("\n");

@@ -3,9 +3,10 @@ import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { isByMakersPolicy } from "../report/unproven.js";
 import { TOOL } from "../version.js";
-import { titledPart, shownValue } from "./checks.js";
-import { IDS } from "./ids.js";
+import { section, words } from "../show/doc.js";
+import { writeHtml } from "../show/html.js";
 import { type Markup, type MarkupNode, element } from "../show/markup.js";
+import { IDS } from "./ids.js";
 
 /** What a page carries beside the program; null for the page that verifies only files of its reader. */
 export type Carried = "bundle" | "document" | null;
@@ -36,7 +37,8 @@ export function aboutPage(report: Report, { title, file, organizationId }: About
 }
 
 function policyOf(report: Report): MarkupNode[] {
-  if (report.policyDigest !== null) return ["the policy SHA-256 ", shownValue(report.policyDigest)];
+  if (report.policyDigest !== null)
+    return ["the policy SHA-256 ", element("code", { class: "hex" }, report.policyDigest)];
   return [isByMakersPolicy(report) ? "the policy that came with the evidence" : "no policy"];
 }
 
@@ -62,35 +64,20 @@ const READS =
   "policy of your own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is then " +
   "“authentic” at best.";
 
-export function thisPage(carried: Carried): Markup {
+const CANNOT_VOUCH =
+  "A page cannot vouch for itself. The maker of this file could have made it say anything: what it shows, and the " +
+  "result of its own program.";
+
+export function thisPage(carried: Carried): Markup[] {
   const carries = carried === null ? "" : CARRIES[carried];
-  return titledPart(
-    "this-page",
-    ["This page"],
-    element(
-      "p",
-      { class: "on-paper" },
-      "What is folded up is not printed. The file has it: checks that passed, and all values.",
-    ),
-    element(
-      "p",
-      {},
-      `It carries the program that verifies${carries}. It loads nothing and sends nothing, and works without a ` +
-        "network: your files stay in this browser.",
-    ),
-    element(
-      "p",
-      { class: "message warn" },
-      element("strong", {}, "A page cannot vouch for itself."),
-      " The maker of this file could have made it say anything: what it shows, and the result of its own program.",
-    ),
-    carried === null ? null : element("p", {}, READS),
-    element(
-      "p",
-      {},
-      "A page of your own that verifies: ",
-      element("code", {}, "bootproof page > verifier.html"),
-      ` (every one that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte).`,
-    ),
-  );
+  const sentences = [
+    `It carries the program that verifies${carries}. It loads nothing and sends nothing, and works without a ` +
+      "network: your files stay in this browser.",
+    ...(carried === null ? [] : [READS]),
+    "A page of your own that verifies: bootproof page > verifier.html (every one that " +
+      `${TOOL.name} ${TOOL.version} makes is the same, byte for byte).`,
+    "What is folded up is not printed. The file has it: checks that passed, and all values.",
+  ];
+  const blocks = [words(CANNOT_VOUCH, "warning"), ...sentences.map((text) => words(text))];
+  return writeHtml({ sections: section("This page", blocks) });
 }

@@ -12,24 +12,36 @@ const FILES =
   "expect, with the PEM files of its trust anchors. The content of a file decides what it is.";
 
 const HELD_AGAINST = "The policy pins the enclave that you expect.";
+const FAIL_ON_WARNING = "A warning is a failure: a good verdict is refused if anything weakens it";
+const ALLOW_DEBUG = "Let debug mode pass with a warning: nothing about its code is proven";
 
-/** Choices of a policy, which messages quote. */
+/** Choices of a policy, which messages quote, and what each means. */
 export const POLICY_CHOICES = {
-  file: "The policy among your files",
-  none: "No policy",
-  bundle: "The bundle’s own policy",
+  file: ["The policy among your files", ""],
+  none: ["No policy", ": any genuine enclave, whatever it runs (“authentic” at best)"],
+  bundle: ["The bundle’s own policy", ", which its maker chose and which may only tighten (“authentic” at best)"],
 } as const;
 export type PolicyChoice = keyof typeof POLICY_CHOICES;
 
-const FAIL_ON_WARNING = "A warning is a failure";
-
-/** Labels that messages name. */
-export const PAYLOADS = "Payloads";
-export const CHALLENGES = "Challenges";
-const PAYLOADS_HINT =
-  'A line for each value that app proofs must have: TYPE:/pointer=JSON, such as ORDER:/order/id="42". Each app proof ' +
-  "of that type must have all of them.";
-const CHALLENGES_HINT = "In the same form: random values that you sent with your request, so the answer is newer.";
+/** The fields of the form by their ids. Messages name their labels. Payloads and challenges have several lines. */
+export const FIELDS = {
+  organization: ["Organization ID", "The owner of the evidence. If empty, the owner is not checked."],
+  addresses: ["Addresses", "An app proof must cover each. Separate them by spaces."],
+  payloads: [
+    "Payloads",
+    'A line for each value that app proofs must have: TYPE:/pointer=JSON, such as ORDER:/order/id="42". Each app ' +
+      "proof of that type must have all of them.",
+  ],
+  challenges: [
+    "Challenges",
+    "In the same form: random values that you sent with your request, so the answer is newer.",
+  ],
+  now: ["Time from which ages are counted", "Such as 2026-03-04T05:06:07Z. If empty: this device’s clock."],
+  nonce: ["Nonce", "In hex. Each attestation document must contain it."],
+  ephemeralKey: ["Ephemeral key", "130 bytes in hex. Each boot proof must attest it."],
+} as const;
+type FieldName = keyof typeof FIELDS;
+export type FieldValues = Readonly<Record<FieldName, string>>;
 
 /** Title of a page that has no verdict yet. */
 export const NOTHING_VERIFIED = "Nothing verified yet";
@@ -46,7 +58,7 @@ export function pageView(carried: Carried, about?: Markup, result: readonly Mark
     formView(carried === null),
     element("div", { id: IDS.result, class: "result", tabindex: "-1" }, result),
     "\n",
-    thisPage(carried),
+    ...thisPage(carried),
   ];
 }
 
@@ -90,6 +102,12 @@ function filesPart(): Markup[] {
 }
 
 function expectedPart(): Markup[] {
+  const choices = Object.entries(POLICY_CHOICES).map(([name, [title, means]]) =>
+    ticked(
+      { type: "radio", name: "policy-choice", id: `policy-${name}`, ...(name === "file" && { checked: "" }) },
+      title + means,
+    ),
+  );
   return [
     element("h2", { id: "expected-title" }, "What is expected"),
     element(
@@ -97,58 +115,39 @@ function expectedPart(): Markup[] {
       {},
       element("legend", {}, "Policy"),
       element("p", { class: "hint" }, HELD_AGAINST),
-      choice(IDS.policyFile, POLICY_CHOICES.file, true),
-      choice(IDS.policyNone, `${POLICY_CHOICES.none}: any genuine enclave, whatever it runs (“authentic” at best)`),
-      choice(
-        IDS.policyBundle,
-        `${POLICY_CHOICES.bundle}, which its maker chose and which may only tighten (“authentic” at best)`,
-      ),
-      checkbox(IDS.failOnWarning, `${FAIL_ON_WARNING}: a good verdict is refused if anything weakens it`),
+      choices,
+      ticked({ type: "checkbox", id: "failOnWarning" }, FAIL_ON_WARNING),
     ),
     element(
       "fieldset",
       {},
       element("legend", {}, "The request"),
-      field(IDS.organization, "Organization ID", "The owner of the evidence. If empty, the owner is not checked."),
-      field(IDS.addresses, "Addresses", "An app proof must cover each. Separate them by spaces."),
-      field(IDS.payloads, PAYLOADS, PAYLOADS_HINT, "textarea"),
-      field(IDS.challenges, CHALLENGES, CHALLENGES_HINT, "textarea"),
+      (["organization", "addresses", "payloads", "challenges"] as const).map(field),
     ),
     element(
       "details",
       { class: "more-fields" },
       element("summary", {}, "More"),
-      field(
-        IDS.now,
-        "Time from which ages are counted",
-        "Such as 2026-03-04T05:06:07Z. If empty: this device’s clock.",
-      ),
-      field(IDS.nonce, "Nonce", "In hex. Each attestation document must contain it."),
-      field(IDS.key, "Ephemeral key", "130 bytes in hex. Each boot proof must attest it."),
-      checkbox(IDS.allowDebug, "Let debug mode pass with a warning: nothing about its code is proven"),
+      (["now", "nonce", "ephemeralKey"] as const).map(field),
+      ticked({ type: "checkbox", id: "allowDebug" }, ALLOW_DEBUG),
     ),
   ];
 }
 
-function choice(id: string, text: string, isDefault = false): Markup {
-  const checked = isDefault ? { checked: "" } : {};
-  const input = element("input", { type: "radio", name: "policy-choice", id, ...checked });
-  return element("label", {}, input, element("span", {}, text));
+function ticked(attributes: Readonly<Record<string, string>>, text: string): Markup {
+  return element("label", {}, element("input", attributes), element("span", {}, text));
 }
 
-function checkbox(id: string, text: string): Markup {
-  return element("label", {}, element("input", { type: "checkbox", id }), element("span", {}, text));
-}
-
-function field(id: string, label: string, hint: string, tag: "input" | "textarea" = "input"): Markup {
+function field(id: FieldName): Markup {
+  const [label, hint] = FIELDS[id];
   const hintId = `${id}-hint`;
-  const type = tag === "input" ? { type: "text" } : { rows: "2" };
-  const attributes = { ...type, id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
+  const hasLines = /^(?:payloads|challenges)$/.test(id);
+  const given = { id, autocomplete: "off", spellcheck: "false", "aria-describedby": hintId };
   return element(
     "div",
     { class: "field" },
     element("label", { for: id }, label),
-    element(tag, attributes),
+    hasLines ? element("textarea", { rows: "2", ...given }) : element("input", { type: "text", ...given }),
     element("p", { id: hintId, class: "hint" }, hint),
   );
 }

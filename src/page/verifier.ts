@@ -29,7 +29,7 @@ import { printable } from "../report/printable.js";
 import type { Expected } from "../verify/expectation.js";
 import { expectedPayload } from "../verify/expected-payload.js";
 import { NO_PROVENANCE, type Request } from "./verify.js";
-import { CHALLENGES, PAYLOADS, POLICY_CHOICES, type PolicyChoice } from "./verifier-view.js";
+import { FIELDS, type FieldValues, POLICY_CHOICES, type PolicyChoice } from "./verifier-view.js";
 
 export interface PageInputFile {
   readonly name: string;
@@ -64,16 +64,8 @@ export function fileLabel(file: ListedFile, files: readonly ListedFile[]): strin
   return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
 }
 
-export interface FormValues {
+export interface FormValues extends FieldValues {
   readonly policy: PolicyChoice;
-  readonly organization: string;
-  readonly addresses: string;
-  /** Values that payloads must have, a line each: `TYPE:/pointer=JSON`, as on the command line. */
-  readonly payloads: string;
-  readonly challenges: string;
-  readonly now: string;
-  readonly nonce: string;
-  readonly ephemeralKey: string;
   readonly allowDebug: boolean;
   readonly failOnWarning: boolean;
 }
@@ -216,10 +208,10 @@ function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[])
     if (file === undefined) faults.push(`${WHY_A_POLICY}${others}`);
     return file === undefined ? null : plainPolicyOf(file, of("anchor"), faults);
   }
-  const chosen = `“${POLICY_CHOICES[choice]}” is chosen`;
+  const chosen = `“${POLICY_CHOICES[choice][0]}” is chosen`;
   if (file !== undefined)
     faults.push(
-      `${namesOf(of("policy"))}: a policy, and ${chosen}. Choose “${POLICY_CHOICES.file}”, or remove the file.`,
+      `${namesOf(of("policy"))}: a policy, and ${chosen}. Choose “${POLICY_CHOICES.file[0]}”, or remove the file.`,
     );
   if (choice === "none") return null;
   if (of("bundle").length === 0) faults.push(`${chosen}, but no file is a bundle: add one, or choose another policy.`);
@@ -321,8 +313,8 @@ function payloadOf({ payloads, challenges }: FormValues, faults: string[]): Expe
       if (fault !== null) faults.push(printable(`${label}: ${cut(place || line, MAX_SHOWN)}: ${fault}`));
     }
   };
-  read(PAYLOADS, payloads, false);
-  read(CHALLENGES, challenges, true);
+  read(FIELDS.payloads[0], payloads, false);
+  read(FIELDS.challenges[0], challenges, true);
   return types.size === 0 ? undefined : ([...types.values()] as NonNullable<Expected["payload"]>);
 }
 

@@ -14,9 +14,9 @@ import { ADDRESS_ACTIVITY_TYPES } from "../addresses/lists.js";
 import { printableJson } from "../decode/json.js";
 import { numbered } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
-import { printable } from "../report/printable.js";
+import { printable, quoted } from "../report/printable.js";
 import { TOOL } from "../version.js";
-import { type Block, type Doc, type Row, rows, words } from "./doc.js";
+import { type Block, type Doc, type Row, labelled, rows, section, words } from "./doc.js";
 
 /** A row, with the organization whose lists and proofs it is from. */
 export type TableRow = AddressRow & { readonly organizationId: string };
@@ -110,7 +110,7 @@ export function limitsOf({ suborgs, unplaced, allActivities }: AddressResult): s
   ];
 }
 
-export function tableOrigin({ policy, verifiedAt }: AddressResult): [name: string, value: string][] {
+function tableOrigin({ policy, verifiedAt }: AddressResult): [name: string, value: string][] {
   return [
     ["Verified at", verifiedAt.toISOString()],
     ["Verified by", `${TOOL.name} ${TOOL.version}`],
@@ -122,7 +122,6 @@ export function tableOrigin({ policy, verifiedAt }: AddressResult): [name: strin
 interface Group {
   readonly name: AddressClass;
   readonly meaning: string;
-  readonly isAccepted: boolean;
   readonly count: number;
   readonly shown: readonly TableRow[];
   /** The number of rows that are left out. */
@@ -132,18 +131,21 @@ interface Group {
 const MOST_ROWS = 20;
 
 /** Returns the rows of each class that has any, the worst class first. */
-export function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Group[] {
+function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Group[] {
   return ADDRESS_CLASSES.flatMap((name) => {
     const own = rows.filter((row) => row.class === name);
     const shown = isAll ? own : own.slice(0, MOST_ROWS);
     const missing = own.filter(({ listed }) => !listed).length;
-    const meaning = `${CLASSES[name].meaning}${missing > 0 ? `; no list has ${missing} of them` : ""}`;
-    const facts = { meaning, isAccepted: isAcceptedClass(name, accepted) };
-    return own.length === 0 ? [] : [{ name, ...facts, count: own.length, shown, left: own.length - shown.length }];
+    const meaning =
+      CLASSES[name].meaning +
+      (missing > 0 ? `; no list has ${missing} of them` : "") +
+      (isAcceptedClass(name, accepted) ? "" : " (not accepted)");
+    return own.length === 0 ? [] : [{ name, meaning, count: own.length, shown, left: own.length - shown.length }];
   });
 }
 
-export function tableDoc(result: AddressResult, isAll: boolean): Doc {
+/** The document of the table. `rowOf` makes the row of an address. */
+export function tableDoc(result: AddressResult, isAll: boolean, rowOf: (row: TableRow) => Row = tableRow): Doc {
   const groups = groupsOf(result, isAll);
   const head: Block[] = [
     { kind: "verdict", text: headlineOf(result), tone: tableFault(result) === null ? "good" : "bad" },
@@ -158,7 +160,7 @@ export function tableDoc(result: AddressResult, isAll: boolean): Doc {
       { blocks: [rows(counts)] },
       ...groups.map(({ name, shown, left }) => {
         const more = left > 0 ? [{ label: name, text: `and ${left} more: --all shows them` }] : [];
-        return { blocks: [rows([...shown.map(tableRow), ...more])] };
+        return { blocks: [rows([...shown.map(rowOf), ...more])] };
       }),
     ],
   };
@@ -177,6 +179,49 @@ export function rowFacts(row: TableRow): string[] {
     ...(provenAt === null ? [] : [`proven ${provenAt} by deployment ${deployment}`]),
     ...(reason === null ? [] : [reason]),
   ].map(printable);
+}
+
+const STATED = "Stated by whoever made this file. It carries no evidence. Verify the folder of its evidence yourself: ";
+const FOLDER = "bootproof addresses --from FOLDER --organization-id ID --policy yours.json";
+
+/** The document of the table for a page: each address unfolds what it rests on. */
+export function tablePage(result: AddressResult, isAll: boolean): Doc {
+  const { sections } = tableDoc(result, isAll, pageRow);
+  const [head, ...others] = sections;
+  const stated = rows([{ label: STATED, text: FOLDER, isCommand: true }]);
+  const origin = tableOrigin(result).map(([label, text]): Row => ({ label, text }));
+  return {
+    sections: [{ blocks: [stated, ...head!.blocks] }, ...others, ...section("How it was made", [rows(origin)])],
+  };
+}
+
+const SEED = "That nobody else knows the seed is not proven.";
+
+/** Returns the address with the list, activity, proof, enclave and seed that it rests on. */
+function pageRow(row: TableRow): Row {
+  const { class: name, activityId, provenAt, deployment, reason, listed, curve, addressFormat, createdAt } = row;
+  const [place, ...facts] = rowFacts(row);
+  const told = [
+    `organization ${row.organizationId}, ${place}`,
+    curve,
+    addressFormat,
+    createdAt && `created ${createdAt}`,
+  ];
+  const enclave = deployment === null ? "No deployment" : `The deployment ${quoted(deployment)}`;
+  const isProven = provenAt !== null && (/^(?:imported|exported|derived)$/.test(name) || !listed);
+  const seed = name === "derived" && listed ? "Neither imported nor exported, by the service's word." : (reason ?? "");
+  return {
+    ...tableRow(row),
+    fold: "closed",
+    below: [
+      ...facts.map((text) => ({ text })),
+      ...labelled("List, service's word", listed ? told.filter((text) => text !== null) : ["Not listed."]),
+      { label: "Activity, service's word", text: activityId ?? "None was found." },
+      { label: "Proof", text: isProven ? `An enclave signed this address at ${provenAt}.` : (reason ?? "None.") },
+      { label: "Enclave", text: `${enclave} of the policy vouches for it.` },
+      { label: "Seed", text: `${seed} ${SEED}`.trim() },
+    ],
+  };
 }
 
 export function tableJson(result: AddressResult): string {

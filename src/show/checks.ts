@@ -44,11 +44,11 @@ export function statusRow({ status, id }: Pick<ShownCheck, "status"> & { readonl
  * that none is repeated.
  */
 export function rowOfCheck(check: ShownCheck, look: Look, { prefix = "", shown = new Set<string>() } = {}): Row {
-  const row = statusRow(
-    check,
-    prefix + printableStart(check.detail, look.detail === "verbose" ? Infinity : MAX_DETAIL),
-  );
-  if (check.status === "fail") return { ...row, below: [...comparedRows(check, look), ...adviceRows(check, shown)] };
+  const { status } = check;
+  const unknown = known(WORDS, status) === undefined ? `unknown status ${printable(String(status))}: ` : "";
+  const detail = printableStart(check.detail, look.detail === "verbose" ? Infinity : MAX_DETAIL);
+  const row = statusRow(check, prefix + unknown + detail);
+  if (status === "fail") return { ...row, below: [...comparedRows(check, look), ...adviceRows(check, shown)] };
   if (look.detail !== "verbose" || check.actual === undefined) return row;
   return { ...row, below: labelled("value", check.actual.split("\n")) };
 }
@@ -57,12 +57,7 @@ export function adviceRows({ advice }: ShownCheck, shown = new Set<string>()): R
   if (advice === undefined || shown.has(advice)) return [];
   shown.add(advice);
   const lines = labelled("to do", printableLines(advice, MAX_DETAIL));
-  return lines.map((row) => (isCommand(row.text!) ? { ...row, isCommand: true } : row));
-}
-
-/** Whether a line of advice is a command. */
-export function isCommand(line: string): boolean {
-  return line.startsWith("bootproof ");
+  return lines.map((row) => (row.text!.startsWith("bootproof ") ? { ...row, isCommand: true } : row));
 }
 
 /** Returns the compared values: with `verbose` in full, and in a summary a line each. */

@@ -45,6 +45,8 @@ interface List {
   readonly kind: "list";
   readonly items: readonly string[];
   readonly lines?: number;
+  /** The number of items that a page shows before the reader unfolds the others. Default: all. */
+  readonly inSight?: number;
 }
 
 /** Rows whose labels stand in a column. */
@@ -65,6 +67,8 @@ export interface Row {
   readonly lines?: number;
   /** Whether the text is a command, which a reader pastes into a shell. */
   readonly isCommand?: boolean;
+  /** Whether a page folds up what is below. What is open is printed even after a reader has folded it up. */
+  readonly fold?: "open" | "closed";
   readonly below?: readonly Row[];
 }
 
@@ -85,6 +89,11 @@ export function rows(list: readonly Row[]): Rows {
 /** Returns a row for each text. The label stands beside the first. */
 export function labelled(label: string, texts: readonly string[], more: Omit<Row, "label" | "text"> = {}): Row[] {
   return texts.map((text, index) => ({ label: index === 0 ? label : "", text, ...more }));
+}
+
+/** Whether a text is a value, such as hex, as a whole. Brackets mark the bytes that differ. */
+export function isValue(text: string): boolean {
+  return !text.includes(" ") || /\[(?:[0-9a-f]{2})+\]/.test(text);
 }
 
 /** The sentence of an inspection or a difference that says what nobody has verified. */

@@ -1,6 +1,8 @@
 /** Writes a document as elements of a page, which has the style for their classes (page/style.ts). */
+import { lastOf } from "../bytes.js";
+import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
-import type { Block, Doc, Row, Section } from "./doc.js";
+import { type Block, type Doc, type Row, type Section, isValue } from "./doc.js";
 import { type Markup, element } from "./markup.js";
 
 /** Returns an element for each section. */
@@ -8,61 +10,102 @@ export function writeHtml({ sections }: Doc): Markup[] {
   return sections.map(sectionElement);
 }
 
+/** The class of a section is its heading up to a colon or a digit, such as `not-proven`. */
 function sectionElement({ heading, blocks, isFolded = false }: Section): Markup {
-  const content = blocks.map(blockElement);
+  const content = warningsTogether(blocks).map((block) => (Array.isArray(block) ? warningList(block) : written(block)));
   if (heading === undefined) return element("section", {}, content);
+  const [name] = /^[a-z ]*[a-z]/i.exec(heading) ?? [""];
+  const given = { class: name.toLowerCase().replaceAll(" ", "-") };
   const title = printable(heading);
   return isFolded
-    ? element("details", {}, element("summary", {}, title), content)
-    : element("section", {}, element("h2", {}, title), content);
+    ? element("details", given, element("summary", {}, title), content)
+    : element("section", given, element("h2", {}, title), element("div", {}, content));
 }
 
-function blockElement(block: Block): Markup {
+type Other = Exclude<Block, { readonly kind: "warning" }>;
+
+/** Returns the blocks in order, with the texts of warnings that follow one another as one list. */
+function warningsTogether(blocks: readonly Block[]): (Other | string[])[] {
+  const parts: (Other | string[])[] = [];
+  for (const block of blocks) {
+    const last = lastOf(parts);
+    if (block.kind !== "warning") parts.push(block);
+    else if (Array.isArray(last)) last.push(block.text);
+    else parts.push([block.text]);
+  }
+  return parts;
+}
+
+function warningList(texts: readonly string[]): Markup {
+  const sentences = texts.map((text) => text.charAt(0).toUpperCase() + text.slice(1));
+  return element(
+    "div",
+    { class: "warnings" },
+    element("strong", {}, numbered(texts.length, "warning")),
+    listOf(sentences),
+  );
+}
+
+function written(block: Other): Markup {
   switch (block.kind) {
-    case "verdict":
-      return element("header", { class: `verdict tone-${block.tone}` }, element("h1", {}, printable(block.text)));
-    case "warning":
-      return element("p", { class: "warning" }, element("strong", {}, "Warning"), " ", printable(block.text));
+    case "verdict": {
+      const [, word, count = null, rest] = /^(.*?)( with \d+ warnings?)?: (.*)$/s.exec(printable(block.text))!;
+      const title = element("h1", {}, word!, count && element("span", { class: "count" }, count));
+      const sentence = rest!.charAt(0).toUpperCase() + rest!.slice(1);
+      return element("header", { class: `verdict tone-${block.tone}` }, title, element("p", {}, sentence));
+    }
     case "words":
-      return element("p", block.tone === undefined ? {} : { class: `tone-${block.tone}` }, printable(block.text));
+      return element("p", toneOf(block), printable(block.text));
     case "list": {
-      const items = block.items.map((item) => element("li", {}, printable(item)));
-      return element("ul", {}, items);
+      const { items, inSight = items.length } = block;
+      const rest = items.slice(inSight);
+      if (rest.length === 0) return listOf(items);
+      const others = element("details", {}, element("summary", {}, `and ${rest.length} more`), listOf(rest));
+      return element("div", {}, listOf(items.slice(0, inSight)), others);
     }
     case "rows":
-      return rowsElement(block.rows);
+      return rowList(block.rows);
     case "value":
       return element("p", {}, element("code", { class: "hex" }, printable(block.text)));
   }
 }
 
-function rowsElement(rows: readonly Row[]): Markup {
-  return element("ul", { class: "rows" }, rows.map(rowElement));
+function toneOf({ tone }: Pick<Row, "tone">): Readonly<Record<string, string>> {
+  return tone === undefined ? {} : { class: `tone-${tone}` };
 }
 
-function rowElement({ label = "", tone, id, text, isCommand = false, below = [] }: Row): Markup {
-  const names = [
-    ...(label === ""
-      ? []
-      : [element("strong", tone === undefined ? {} : { class: `tone-${tone}` }, printable(label)), " "]),
-    ...(id === undefined ? [] : [element("code", {}, printable(id)), " "]),
-  ];
-  const shown = (words: string): Markup => (isCommand ? element("code", {}, printable(words)) : marked(words));
+export function listOf(items: readonly string[]): Markup {
   return element(
-    "li",
+    "ul",
     {},
-    names,
-    text === undefined ? null : shown(text),
-    below.length === 0 ? null : rowsElement(below),
+    items.map((item) => element("li", {}, printable(item))),
   );
 }
 
+function rowList(rows: readonly Row[]): Markup {
+  return element("ul", { class: "rows" }, rows.map(rowElement));
+}
+
+function rowElement(row: Row): Markup {
+  const { label, id, text, fold, below = [] } = row;
+  const head = [
+    ...(label === undefined ? [] : [element("strong", {}, printable(label)), " "]),
+    ...(id === undefined ? [] : [element("code", { class: "id" }, printable(id)), " "]),
+    ...(text === undefined ? [] : [shown(text, row)]),
+  ];
+  const inner = below.length === 0 ? null : rowList(below);
+  if (fold === undefined) return element("li", toneOf(row), head, inner);
+  const opened = fold === "open" ? { class: "kept", open: "" } : {};
+  return element("li", toneOf(row), element("details", opened, element("summary", {}, head), inner));
+}
+
 /** Marks the bytes in `[brackets]`. */
-function marked(text: string): Markup {
+function shown(text: string, { isCommand = false }: Row): Markup {
+  if (isCommand || !isValue(text)) return element(isCommand ? "code" : "span", { class: "text" }, printable(text));
   const parts = printable(text).split(/(\[(?:[0-9a-f]{2})+\])/);
   return element(
-    "span",
-    {},
+    "code",
+    { class: "text hex" },
     parts.map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part)),
   );
 }

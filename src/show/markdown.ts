@@ -1,7 +1,7 @@
 /** Writes a document as Markdown for GitHub. No text becomes a link, an image, a mention, a reference or HTML. */
 import { lastOf, toUtf8 } from "../bytes.js";
 import { printable } from "../report/printable.js";
-import type { Block, Doc, Row, Section } from "./doc.js";
+import { type Block, type Doc, type Row, type Section, isValue } from "./doc.js";
 
 /** Limit of the lists of a section in bytes, because GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_LIST = 250_000;
@@ -66,10 +66,6 @@ function rowText({ label = "", id, text, isCommand = false, below = [] }: Row, i
   const words = text === undefined ? [] : [isCommand || isValue(text) ? code(text) : plain(text)];
   const inner = below.map((row) => `\n${indent}  - ${rowText(row, `${indent}  `)}`).join("");
   return [...names, ...words].join(" ") + inner;
-}
-
-function isValue(text: string): boolean {
-  return !text.includes(" ") || /\[(?:[0-9a-f]{2})+\]/.test(text);
 }
 
 function listed(items: readonly string[], most: number): string {

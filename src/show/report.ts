@@ -1,13 +1,23 @@
 /** The document of a report: verdict, checks, what is proven and what is not (show/README.md, "Reports"). */
 import type { Check } from "../checks.js";
-import { type Notice, countsOf, numbered, warningsOf } from "../report/facts.js";
+import { type Notice, countsOf, headlineFacts, isBad, numbered, warningsOf } from "../report/facts.js";
 import { labelOf } from "../report/labels.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { grouped, provenRows, provenStatements, unprovenWords } from "../report/statements.js";
+import { grouped, provenAddresses, provenRows, provenStatements, unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
 import { type Look, adviceRows, checkSections, comparedRows, rowOfCheck, statusRow, whoText } from "./checks.js";
-import { type Block, type Doc, type Row, type Section, type VerdictLine, rows, section, words } from "./doc.js";
+import {
+  type Block,
+  type Doc,
+  type Row,
+  type Section,
+  type VerdictLine,
+  labelled,
+  rows,
+  section,
+  words,
+} from "./doc.js";
 import { factLines, originLines, verdictSentence, verdictTone } from "./verdict.js";
 
 const MAX_PIECES = 8;
@@ -23,8 +33,9 @@ export function reportDoc(report: Report, notices: readonly Notice[], look: Look
   };
 }
 
-export function provenSections(report: Report, look: Pick<Look, "hex" | "detail">): Section[] {
-  return section("Proven", [{ kind: "list", items: provenStatements(report, look) }]);
+export function provenSections(report: Report, look: Pick<Look, "hex" | "detail">, inSight?: number): Section[] {
+  const items = provenStatements(report, look);
+  return section("Proven", [{ kind: "list", items, ...(inSight !== undefined && { inSight }) }]);
 }
 
 /** Returns what is not proven, and first the statements of each speaker that nothing vouches for. */
@@ -55,17 +66,77 @@ function warningBlocks(texts: readonly string[]): Block[] {
 
 /** Returns the verdict, the warnings, the notices, the facts of the evidence, and the origin of the report. */
 export function headBlocks(report: Report, notices: readonly Notice[], look: Look): Block[] {
-  const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
   return [
     verdictBlock(report, notices),
+    ...besideVerdict(report, notices),
+    ...factTexts(report, notices, look).map((line) => words(line)),
+  ];
+}
+
+function besideVerdict(report: Report, notices: readonly Notice[]): Block[] {
+  return [
     ...warningBlocks(warningsOf(report, notices)),
     ...notices.flatMap(({ kind, text }): Block[] => {
       if (kind === "warning") return [];
       return [kind === "item" ? { kind: "list", items: [text] } : words(text)];
     }),
-    ...[...factLines(report), [countsOf(report, notices), ...time].join(", "), ...originLines(report, look)]
-      .filter((line) => line !== "")
-      .map((line) => words(line)),
+  ];
+}
+
+function factTexts(report: Report, notices: readonly Notice[], look: Look): string[] {
+  const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
+  const lines = [...factLines(report), [countsOf(report, notices), ...time].join(", "), ...originLines(report, look)];
+  return lines.filter((line) => line !== "");
+}
+
+/** Most addresses beside the verdict. All of them are under "Proven". */
+const MAX_ADDRESSES = 3;
+
+/** Returns the head for a page: age, failures and addresses are above the warnings, which may be many. */
+export function pageBlocks(report: Report, notices: readonly Notice[], look: Look): Block[] {
+  const { age } = headlineFacts(report);
+  const facts = factTexts(report, notices, look).filter((text) => text !== age);
+  const addresses = report.claims === null ? [] : provenAddresses(report.claims);
+  const shown = addresses.slice(0, MAX_ADDRESSES);
+  const rest = addresses.length - shown.length;
+  const title = addresses.length === 1 ? "1 proven address" : `${addresses.length} proven addresses`;
+  return [
+    verdictBlock(report, notices, false),
+    ...(age === null ? [] : [words(age, "strong")]),
+    ...listed(firstFailures(report, { ...look, detail: "normal" })),
+    ...listed(labelled(title, [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])])),
+    ...besideVerdict(report, notices),
+    ...facts.map((text) => words(text)),
+  ];
+}
+
+function listed(list: readonly Row[]): Block[] {
+  return list.length === 0 ? [] : [rows(list)];
+}
+
+/** Most failed checks below the first, each of which is one line. */
+const MAX_FAILURES = 4;
+
+/**
+ * Returns the first failed check with its advice. If it compared no values, the failed check of its subject that did
+ * stands before the advice, which may have many steps. Each other failed check is a line, or counted.
+ */
+function firstFailures(report: Report, look: Look): Row[] {
+  const [first, ...others] = report.checks.filter(isBad);
+  if (first === undefined) return [];
+  const hasValues = ({ expected, about }: Check): boolean => expected !== undefined && about === first.about;
+  const whole = [first, ...(hasValues(first) ? [] : others.filter(hasValues).slice(0, 1))];
+  const rest = others.filter((check) => !whole.includes(check));
+  const lines = rest.slice(0, rest.length === MAX_FAILURES + 1 ? rest.length : MAX_FAILURES);
+  const left = rest.length - lines.length;
+  const lineOf = (check: Check): Row =>
+    statusRow(check, `${labelOf(check.about ?? check.subject, report)}: ${check.detail}`);
+  const shown = new Set<string>();
+  return [
+    ...whole.map((check) => ({ ...lineOf(check), below: comparedRows(check, look) })),
+    ...[...whole].reverse().flatMap((check) => adviceRows(check, shown)),
+    ...lines.map(lineOf),
+    ...(left > 0 ? [{ text: `and ${left} more that failed` }] : []),
   ];
 }
 

@@ -242,7 +242,7 @@ describe("the formats", () => {
     expect(new Set(cases.map(([, , name]) => name)).size).toBe(11);
     const { stdout: html, stderr } = await told("html");
     expect(stderr).toBe("");
-    expect(html.split("<details ").length - 1).toBe(rows.length);
+    expect(html.split("<details>").length - 1).toBe(rows.length);
     expect(html).not.toMatch(/<script/);
     expect(html).toContain("script-src 'none'");
   });

@@ -82,7 +82,7 @@ describe("verify --format html", () => {
     const { code } = await bootproof(["verify", ...args, "--format", "html", "--title", "Payments", "--out", out]);
     expect(code).toBe(0);
     const html = readFileSync(out, "utf8");
-    expect(html).toContain("<title>Verified with 1 warning: Payments – bootproof</title>");
+    expect(html).toContain("<title>VERIFIED with 1 warning: Payments – bootproof</title>");
     expect(html).toContain("bootproof verify &quot;july (1).html&quot; ");
     expect((await check(html, ...callersWords("verified"))).status).toBe(0);
   });

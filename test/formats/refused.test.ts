@@ -138,7 +138,7 @@ const DOORS: Readonly<Record<Door, Judging>> = {
       return `<title>${titleOf(source)}</title>${toHtml(nodes)}`;
     },
     looksGood: (shown) =>
-      /<title>(?:Verified|Authentic)|verdict-(?:verified|authentic)/.test(shown.replace(/<style>[^]*<\/style>/, "")),
+      /<title>(?:VERIFIED|AUTHENTIC)|verdict tone-(?:good|warning)/.test(shown.replace(/<style>[^]*<\/style>/, "")),
   },
   junit: format("junit", (shown) => /<testsuites [^>]*failures="0" errors="0"/.test(shown)),
   sarif: format("sarif", (shown) => {

@@ -131,14 +131,14 @@ async function fillIn(page: Page, world: World, side: Side): Promise<void> {
     .nth(files.length - 1)
     .waitFor();
   await page.getByText("More", { exact: true }).click();
-  await page.locator(`#${IDS.now}`).fill(NOW.toISOString());
-  if (!world.isBare && evidence.hasAnswer) await page.locator(`#${IDS.organization}`).fill(REQUEST.organizationId);
+  await page.locator(`#now`).fill(NOW.toISOString());
+  if (!world.isBare && evidence.hasAnswer) await page.locator(`#organization`).fill(REQUEST.organizationId);
   const words = world.words("verify", side);
   for (const [index, word] of words.entries()) {
     const option = word.replace(/^--/, "") as OptionName;
     const id = word.startsWith("--") ? FORM[option] : undefined;
     if (id === undefined) continue;
-    const place = page.locator(`#${IDS[id]}`);
+    const place = page.locator(`#${id}`);
     if (id === "failOnWarning") await place.check();
     // Several values of one option are lines.
     else await place.fill([await place.inputValue(), words[index + 1]!].join("\n").trim());
@@ -149,7 +149,7 @@ async function shown(page: Page): Promise<Outcome> {
   const faults = await page.locator(`#${IDS.faults} li`).allInnerTexts();
   if (faults.length > 0) return { accepted: false, why: ["exit 2", ...faults] };
   const result = page.locator(`#${IDS.result}`);
-  const [text, ids] = [await result.innerText(), await result.locator(".check-fail code.id").allTextContents()];
+  const [text, ids] = [await result.innerText(), await result.locator(".rows > .tone-bad > code.id").allTextContents()];
   const refused = text.startsWith("REFUSED") ? ["warning"] : [];
   return { accepted: text.startsWith("VERIFIED"), why: [...new Set(ids), ...refused] };
 }

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { policySchema } from "../../src/appraise/policy.js";
 import { COMMAND_OPTIONS, type OptionName } from "../../src/cli/option-table.js";
 import { VERIFY_OPTIONS } from "../../src/inputs.js";
-import { IDS } from "../../src/page/ids.js";
+import { FIELDS } from "../../src/page/verifier-view.js";
 import { cellOf } from "./cells.js";
 import { ENTRANCES, type Options } from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
@@ -105,8 +105,8 @@ it("no entrance has an option that its cell says it lacks", () => {
 });
 
 it("the form of the page has no field that no row knows", () => {
-  const known = [...NO_DEMANDS, ...Object.values(FORM)];
-  const missing = Object.keys(IDS).filter((id) => !known.includes(id as keyof typeof IDS));
+  const known: string[] = [...Object.keys(NO_DEMANDS), ...Object.values(FORM)];
+  const missing = Object.keys(FIELDS).filter((id) => !known.includes(id));
   expect(missing.map((id) => `${id}: add it to FORM in sources.ts, with the option that demands the same`)).toEqual([]);
 });
 

@@ -5,7 +5,7 @@
 import type { OPTIONS } from "../../src/cli/option-table.js";
 import { type COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
 import type { VerifyOptions } from "../../src/index.js";
-import type { IDS } from "../../src/page/ids.js";
+import type { FormValues } from "../../src/page/verifier.js";
 import type { OptionsOfEntrances } from "./doors.js";
 import type { FactName } from "./facts.js";
 
@@ -139,20 +139,22 @@ export const NO_DOORS = {
   token: "it judges tokens under quorum keys, and no boot proofs: test/token has a table of its own",
 } satisfies Readonly<Record<Exclude<JudgingCommand, OptionsOfEntrances>, string>>;
 
-/** The part of the page's form for what an option demands; an option without one is not on the page. */
-export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
+const DEMANDS = {
   "organization-id": "organization",
   address: "addresses",
   payload: "payloads",
   challenge: "challenges",
   nonce: "nonce",
-  "ephemeral-key": "key",
+  "ephemeral-key": "ephemeralKey",
   "fail-on-warning": "failOnWarning",
-};
+} as const satisfies Partial<Record<OptionName, keyof FormValues>>;
 
-/** Parts of the form that are evidence, a choice that loosens, or no demand. */
-export const NO_DEMANDS: readonly (keyof typeof IDS)[] = [
-  ...(["evidence", "script", "about", "command", "form", "drop", "files", "list"] as const),
-  ...(["policyFile", "policyNone", "policyBundle"] as const),
-  ...(["now", "allowDebug", "verify", "verifyHint", "faults", "said", "result"] as const),
-];
+/** The field of the page's form for what an option demands; an option without one is not on the page. */
+export const FORM: Readonly<Partial<Record<OptionName, keyof FormValues>>> = DEMANDS;
+
+/** Fields of the form that are a choice that loosens, or no demand. A new field is in one of both tables. */
+export const NO_DEMANDS = {
+  policy: true,
+  now: true,
+  allowDebug: true,
+} as const satisfies Record<Exclude<keyof FormValues, (typeof DEMANDS)[keyof typeof DEMANDS]>, true>;

@@ -152,7 +152,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     expect(text).not.toContain("does not match its evidence");
     // What the page's maker stated is gone, with its title.
     expect(await page.locator("#about").count()).toBe(0);
-    expect(await page.title()).toMatch(/^(?:Authentic, of anybody|REJECTED)[: ].*(?:page\.html|6 boot proofs)/);
+    expect(await page.title()).toMatch(/^(?:AUTHENTIC, of anybody|REJECTED)[: ].*(?:page\.html|6 boot proofs)/);
     await unfold(page);
     if (isSeen) expect(await axe(page)).toEqual([]);
     expect(await violationsOf(page)).toEqual([]);
@@ -170,7 +170,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     await page.getByText("Verify in this browser").click();
     await give(page, MADE.policy, MADE.anchor);
     await page.getByLabel("Organization ID").fill("x");
-    expect(await page.locator("#about, #result .verdict-verified").count()).toBe(2);
+    expect(await page.locator("#about, #result .verdict.tone-good").count()).toBe(2);
     await page.getByLabel("Organization ID").fill("");
     await page.getByRole("button", { name: "Remove page.html" }).click();
     await give(page, FLEET.boots[0]!);
@@ -248,9 +248,9 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const failed = checks.filter(({ status }) => status === "fail");
     expect(failed.length).toBeGreaterThan(1);
     for (const { id, detail, advice = "" } of failed)
-      for (const text of [id, detail, advice]) expect(shown.split(text).length - 1).toBeGreaterThan(1);
-    expect(await page.locator(".chain .check-fail .values").first().isVisible()).toBe(true);
-    expect(await page.locator(".check-pass").first().isVisible()).toBe(false);
+      for (const text of [id, detail, ...advice.split("\n")]) expect(shown.split(text).length - 1).toBeGreaterThan(1);
+    expect(await page.locator('.chain-of-trust strong:text("actual")').first().isVisible()).toBe(true);
+    expect(await page.locator(".chain-of-trust .rows > li:has(> .id).tone-good").first().isVisible()).toBe(false);
     expect(shown).toContain("What is folded up is not printed. The file has it");
   });
 
@@ -302,13 +302,16 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
 
   /** What is on the first screen of each width, in its order. */
   const WORD = [".maker", "h1"];
+  const AGE = "p.tone-strong";
+  const ADDRESS = '.rows strong:text("proven address")';
+  const ACTUAL = '.rows strong:text("actual")';
   const SCREENS: [string, readonly string[], readonly string[]][] = [
-    ["verified", [...WORD, ".age", ".warnings", ".addresses"], [...WORD, ".age"]],
-    ["an activity", [...WORD, ".age", ".warnings", ".addresses"], [...WORD, ".age"]],
-    ["a bare document", [...WORD, ".age"], [...WORD, ".age"]],
-    ["6 boot proofs", [...WORD, ".age", ".warnings"], [...WORD, ".age"]],
-    ["rejected", [...WORD, ".first-failure .check"], [...WORD, ".first-failure .detail"]],
-    ["another release", [...WORD, '.values dt:text("actual")'], [...WORD, '.values dt:text("actual")']],
+    ["verified", [...WORD, AGE, ADDRESS, ".warnings"], [...WORD, AGE]],
+    ["an activity", [...WORD, AGE, ADDRESS, ".warnings"], [...WORD, AGE]],
+    ["a bare document", [...WORD, AGE], [...WORD, AGE]],
+    ["6 boot proofs", [...WORD, AGE, ".warnings"], [...WORD, AGE]],
+    ["rejected", [...WORD, ".rows > .tone-bad"], [...WORD, ".rows > .tone-bad > .text"]],
+    ["another release", [...WORD, ACTUAL], [...WORD, ACTUAL]],
   ];
   it.each(SCREENS)("%s: the first screen says whose word it is, and all that matters", async (name, wide, narrow) => {
     for (const javaScriptEnabled of name === "verified" ? [true, false] : [true]) {
@@ -584,7 +587,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.getByLabel(/^No policy/).check();
       await press(page);
       await result(page);
-      expect(await page.title()).toMatch(/^Authentic, of anybody with .*: boot\.json – bootproof$/);
+      expect(await page.title()).toMatch(/^AUTHENTIC, of anybody with .*: boot\.json – bootproof$/);
       await page.getByRole("button", { name: "Remove trust-anchor.pem" }).click();
       expect(await page.title()).toBe("Nothing verified yet – bootproof");
       expect(await page.locator("#result").innerText()).toBe("");

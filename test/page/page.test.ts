@@ -18,8 +18,9 @@ import {
 } from "../../src/index.js";
 import { type Evidence, NamedEvidence } from "../../src/inputs.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { evidencePieces } from "../../src/page/evidence.js";
-import { type MarkupNode, toHtml } from "../../src/show/markup.js";
+import { evidenceRows } from "../../src/page/evidence.js";
+import type { Row } from "../../src/show/doc.js";
+import { toHtml } from "../../src/show/markup.js";
 import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js";
 import { shownReport } from "../../src/page/shown.js";
 import { plainOptions } from "../../src/plain-settings.js";
@@ -75,7 +76,7 @@ describe("a page", () => {
 
   it("has the verdict in its title", async () => {
     expect(html).toMatch(
-      /<title>Verified with 1 warning: boot\[0\], deployment (?:"|&quot;)lab\.1(?:"|&quot;) – bootproof<\/title>/,
+      /<title>VERIFIED with 1 warning: boot\[0\], deployment (?:"|&quot;)lab\.1(?:"|&quot;) – bootproof<\/title>/,
     );
     const rejected = await pageOf({ bootProofs: [{ ...forged.bootProof, qosManifestB64: "" }] });
     expect(rejected).toContain("<title>REJECTED: boot[0] – bootproof</title>");
@@ -132,7 +133,7 @@ describe("a page", () => {
     const content = await contentOf({ bootProofs: [forged.bootProof] });
     const page = await pageWith(SCRIPT, { ...content, title: "Payments <b>\u202e" });
     expect(startOf(page)).toMatch(/^Payments &lt;b&gt;\\u\{202e\}Stated by/);
-    expect(page).toContain("<title>Verified with 1 warning: Payments &lt;b&gt;\\u{202e} – bootproof</title>");
+    expect(page).toContain("<title>VERIFIED with 1 warning: Payments &lt;b&gt;\\u{202e} – bootproof</title>");
     // A reader's tool takes the evidence alone out of it, which has nothing of the title.
     expect(evidenceInPage(page)).toEqual(evidenceInPage(html));
   });
@@ -469,12 +470,8 @@ describe("malformed options in a bundle", () => {
   });
 });
 
-function textsOf(nodes: readonly MarkupNode[], into: string[] = []): string[] {
-  for (const node of nodes) {
-    if (typeof node === "string") into.push(node);
-    else textsOf(node.children, into);
-  }
-  return into;
+function textsOf(rows: readonly Row[]): string[] {
+  return rows.flatMap(({ text, below = [] }) => [...(text === undefined ? [] : [text]), ...textsOf(below)]);
 }
 
 describe("what would cost too much", () => {
@@ -484,7 +481,7 @@ describe("what would cost too much", () => {
       const piece = new NamedEvidence(null, { x: Array(100_000).fill(0) });
       return { subject: `boot[${index}]` as const, piece };
     });
-    const texts = textsOf(await evidencePieces(pieces, false, report));
+    const texts = textsOf(await evidenceRows(pieces, false, report));
     const count = texts.filter((text) => text === "0").length;
     expect(count).toBeGreaterThan(149_000);
     expect(count).toBeLessThan(150_000);

@@ -8,7 +8,9 @@ import { packBundle } from "../../src/bundle/pack.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { evidencePieces } from "../../src/page/evidence.js";
+import { evidenceRows } from "../../src/page/evidence.js";
+import { rows, section } from "../../src/show/doc.js";
+import { writeHtml } from "../../src/show/html.js";
 import { toHtml } from "../../src/show/markup.js";
 import { type FormValues, type ListedFile, fileLabel, listedFile, requested } from "../../src/page/verifier.js";
 import { shownReport, titleOf } from "../../src/page/shown.js";
@@ -56,6 +58,8 @@ const anchor = file("lab.pem", forged.anchorPem);
 const policyOf = (named: string): ListedFile =>
   file("policy.json", { ...labPolicy(forged.anchorPem, [labDeployment(lab)]), trustAnchors: [{ file: named }] });
 
+const htmlOf = (list: Parameters<typeof rows>[0]): string =>
+  toHtml(writeHtml({ sections: section("Evidence", [rows(list)]) }));
 const faultsOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): readonly string[] | null =>
   requested(files, { ...NOTHING, ...asked }, clock).faults;
 
@@ -88,7 +92,7 @@ describe("files", () => {
     const options = { policy: NO_POLICY_ANY_ENCLAVE, now: clock } as const;
     const { report } = await verifyEvidence({ bootProofs: [details] }, options);
     const piece = new NamedEvidence("details.json", details);
-    const shown = toHtml(await evidencePieces([{ subject: "boot[0]", piece }], false, report));
+    const shown = htmlOf(await evidenceRows([{ subject: "boot[0]", piece }], false, report));
     const received = JSON.stringify(details).replaceAll('"', "&quot;");
     expect(shown).toContain(received);
     expect(shown).toContain(toHex(decodeBootProof(details).ephemeralPublicKey ?? new Uint8Array()));
@@ -334,8 +338,8 @@ describe("a title", () => {
       await verifiedOf([file("\u202egnp.json", forged.bootProof)], none),
     ].map((one) => titleOf(one));
     expect(titles).toEqual([
-      expect.stringMatching(/^Verified with \d warnings?: boot\.json, deployment "[^"]+" – bootproof$/),
-      expect.stringMatching(/^Authentic, of anybody with 1 warning: boot\.json – bootproof$/),
+      expect.stringMatching(/^VERIFIED with \d warnings?: boot\.json, deployment "[^"]+" – bootproof$/),
+      expect.stringMatching(/^AUTHENTIC, of anybody with 1 warning: boot\.json – bootproof$/),
       "REJECTED: boot.json – bootproof",
       "REJECTED: 2 boot proofs – bootproof",
       expect.stringMatching(/^REJECTED: "?\\+u\{202e\}gnp\.json"? – bootproof$/),
@@ -350,9 +354,8 @@ describe("a title", () => {
     expect(titleOf(refused)).toMatch(/^REFUSED with 1 warning: boot\.json/);
     const shown = toHtml(await shownReport(refused));
     expect(shown).not.toContain("--fail-on-warning");
-    expect(shown).toContain('class="verdict verdict-rejected"');
-    expect(shown).toContain('<span class="word">REFUSED</span>');
-    expect(shown).toMatch(/<p class="sentence">The verdict ("|&quot;)verified\1 is not accepted with warnings\./);
+    expect(shown).toContain('<header class="verdict tone-bad"><h1>REFUSED<');
+    expect(shown).toMatch(/<p>The verdict ("|&quot;)verified\1 is not accepted with warnings\./);
     expect(good.report).not.toHaveProperty("refusedFor");
     expect(toHtml(await shownReport(good))).not.toContain("REFUSED");
   });
@@ -380,7 +383,7 @@ describe("a title", () => {
       return titleOf(verified);
     });
     expect(await Promise.all(titles)).toEqual([
-      "Authentic, of anybody: genuine.json – bootproof",
+      "AUTHENTIC, of anybody: genuine.json – bootproof",
       "REJECTED: boot.json – bootproof",
       expect.stringMatching(/^REJECTED: /),
     ]);

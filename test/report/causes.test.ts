@@ -8,7 +8,8 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { CHAIN } from "../../src/lab/pki.js";
 import { CHECK_ADVICE, parsePolicy, renderSummary, renderText } from "../../src/index.js";
 import { renderMarkdown } from "../../src/formats/index.js";
-import { checkList } from "../../src/page/checks.js";
+import { chainSections } from "../../src/show/chain.js";
+import { writeHtml } from "../../src/show/html.js";
 import { toHtml } from "../../src/show/markup.js";
 import { adviceOn } from "../../src/report/causes.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -245,11 +246,8 @@ describe("the steps after a rejection by pins", () => {
     const report = await judge(forge(), under({ pivotHash: "ee".repeat(32) }));
     const command = "bootproof pin --release RELEASE --app NAME --add-to policy.json --out next.json";
     expect(renderMarkdown(report)).toContain(`\n  - \`${command}\`\n`);
-    const item = checkList(
-      report.checks.filter(({ id }) => id === "policy.deployment"),
-      report,
-    );
-    expect(toHtml([item])).toContain(`<code class="step">${command}</code>`);
+    const html = toHtml(writeHtml({ sections: chainSections(report) }));
+    expect(html).toContain(`<li><strong></strong> <code class="text">${command}</code></li>`);
   });
 
   it("of a signed policy begin with its signers", async () => {
