@@ -2,14 +2,14 @@ import { type Notice, isGood } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED, verdictSentence } from "../show/verdict.js";
+import { WANTED } from "../show/verdict.js";
 import {
   type CommandFailure,
   type Flagged,
   MAX_TEXT,
-  besideVerdict,
   failureLines,
   flaggedIn,
+  headLines,
   openLines,
   reasonLines,
 } from "./parts.js";
@@ -30,7 +30,7 @@ export function renderGithubFailure(failure: CommandFailure): string {
 }
 
 function commandsOf(report: Report, notices: readonly Notice[]): string[] {
-  const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [...headLines(report, notices), ...openLines(report)];
   if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
   const flagged = flaggedIn(report);
   const isError = ({ level }: Flagged): boolean => level === "error";
@@ -46,7 +46,10 @@ const COMMANDS: Readonly<Record<Flagged["level"], Command>> = { error: "error", 
 function annotation({ check, level, who, detail, file }: Flagged): string {
   const place = file === null ? {} : { file, line: "1" };
   const text = `${who}: ${printableStart(detail, MAX_TEXT)}`;
-  return command(COMMANDS[level], { title: `bootproof ${check.id}`, ...place }, [text, ...reasonLines(check, "short")]);
+  return command(COMMANDS[level], { title: `bootproof ${check.id}`, ...place }, [
+    text,
+    ...reasonLines(check, "normal"),
+  ]);
 }
 
 function command(name: Command, properties: Readonly<Record<string, string>>, lines: readonly string[]): string {

@@ -3,18 +3,17 @@ import { type Notice, isBad, isGood, warningsOf } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED, verdictSentence } from "../show/verdict.js";
+import { WANTED } from "../show/verdict.js";
 import {
   type CommandFailure,
   type Flagged,
   MAX_TEXT,
-  besideVerdict,
   failureLines,
   flaggedIn,
+  headLines,
   notesOf,
   openLines,
   reasonLines,
-  warningTexts,
 } from "./parts.js";
 
 export const XML = '<?xml version="1.0" encoding="UTF-8"?>';
@@ -86,12 +85,12 @@ function timestampOf({ verifiedAt }: Report): string {
  * failed checks as good.
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
-  const lines = [...besideVerdict(report, notices), ...openLines(report)];
-  const text = verdictSentence(report, notices);
-  const good = isGood(report);
-  const warnings = warningTexts(report, notices);
-  const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...warnings])];
-  return testCase("report", "verdict", [...failure, leaf("system-out", {}, good ? [text, ...lines] : lines)]);
+  const [text, ...lines] = headLines(report, notices);
+  const open = openLines(report);
+  if (isGood(report)) return testCase("report", "verdict", [leaf("system-out", {}, [text!, ...lines, ...open])]);
+  const warnings = lines.filter((line) => line.startsWith("WARNING "));
+  const failure = leaf("failure", { type: "verdict", message: text! }, [text!, ...warnings]);
+  return testCase("report", "verdict", [failure, leaf("system-out", {}, [...lines, ...open])]);
 }
 
 /** The name has the piece, since each boot proof has every check. Its file is in the properties and in the failure. */
@@ -107,7 +106,7 @@ function outcome(check: Check, flagged: Flagged | undefined): string[] {
   const { level, who, detail } = flagged;
   if (level !== "error") return [leaf("system-out", {}, [`${level.toUpperCase()}: ${detail}`])];
   const message = printableStart(detail, MAX_TEXT);
-  const body = [who, printable(check.detail), ...reasonLines(check, "whole")];
+  const body = [who, printable(check.detail), ...reasonLines(check, "verbose")];
   return [leaf(isFailed(check) ? "failure" : "error", { type: check.id, message }, body)];
 }
 

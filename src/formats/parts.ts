@@ -3,15 +3,14 @@
  * feed.
  */
 import type { Check } from "../checks.js";
+import { type Notice, isNote } from "../report/facts.js";
 import { labelOf } from "../report/labels.js";
-import { sideBySide } from "../report/compare.js";
-import { type Notice, countsOf, isNote, warningsOf } from "../report/facts.js";
-import { atMost } from "../show/checks.js";
-import { lookOf } from "../show/text.js";
-import { printable, printableLines } from "../report/printable.js";
+import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { factLines, originLines } from "../show/verdict.js";
-import { openParts } from "../show/report.js";
+import { adviceRows, comparedRows } from "../show/checks.js";
+import { type Block, type Row, type Section, rows } from "../show/doc.js";
+import { headBlocks, openSections } from "../show/report.js";
+import { lookOf } from "../show/text.js";
 
 /** Maximum characters of a text in a place that shows few. */
 export const MAX_TEXT = 1200;
@@ -57,18 +56,9 @@ export function flaggedIn(report: Report): Flagged[] {
   });
 }
 
-export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
-  return [
-    ...warningTexts(report, notices),
-    ...notesOf(notices),
-    ...factLines(report),
-    countsOf(report, notices),
-    ...originLines(report, WHOLE),
-  ].filter((line) => line !== "");
-}
-
-export function warningTexts(report: Report, notices: readonly Notice[]): string[] {
-  return warningsOf(report, notices).map((text) => `WARNING ${text}`);
+/** Returns the verdict as the first line, then what weakens it, which enclave it is, and how it was verified. */
+export function headLines(report: Report, notices: readonly Notice[]): string[] {
+  return linesOf([{ blocks: headBlocks(report, notices, WHOLE) }]);
 }
 
 export function notesOf(notices: readonly Notice[]): string[] {
@@ -78,41 +68,28 @@ export function notesOf(notices: readonly Notice[]): string[] {
   });
 }
 
-/** Returns {@link openParts} as a line for each heading and statement. */
+/** Returns what is not proven. */
 export function openLines(report: Report): string[] {
-  return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
+  return linesOf(openSections(report, lookOf("normal")));
 }
 
-/**
- * Returns lines with the compared values and the advice of a check. `values` are shown whole, or shortened to their
- * difference.
- */
-export function reasonLines(check: Check, values: "whole" | "short"): string[] {
-  const { advice, stale } = check;
-  return [
-    ...comparedLines(check, values),
-    ...(stale === true ? ["stale: genuine, but older than the policy allows"] : []),
-    ...printableLines(advice ?? "", MAX_TEXT).flatMap(
-      (line, index) => (index === 0 ? line && `-> ${line}` : line) || [],
-    ),
-  ];
+/** Returns the compared values, whole or with what differs, and the advice of a check. */
+export function reasonLines(check: Check, detail: "normal" | "verbose"): string[] {
+  const stale: Row = { label: "stale", text: "genuine, but older than the policy allows" };
+  const all = [...comparedRows(check, lookOf(detail)), ...(check.stale ? [stale] : []), ...adviceRows(check)];
+  return linesOf([{ blocks: [rows(all)] }]);
 }
 
-function comparedLines({ expected, actual }: Check, values: "whole" | "short"): string[] {
-  const isShort = values === "short" && expected !== undefined && actual !== undefined;
-  const { note, ...sides } = isShort
-    ? sideBySide(expected, actual)
-    : { expected: lines(expected), actual: lines(actual), note: null };
-  const cut = isShort ? atMost : (all: readonly string[]) => all;
-  return [
-    ...cut(sides.expected).map((line) => `expected  ${line}`),
-    ...cut(sides.actual).map((line) => `actual    ${line}`),
-    ...(note === null ? [] : [note]),
-  ];
+/** Returns a document as lines, for formats whose readers lay out nothing. */
+function linesOf(sections: readonly Section[]): string[] {
+  const lines = sections.flatMap(({ heading, blocks }) => [heading ?? [], blocks.map(blockLines)].flat(2));
+  return lines.map(printable);
 }
 
-function lines(text: string | undefined): string[] {
-  return text === undefined ? [] : text.split("\n").map(printable);
+function blockLines(block: Block): string[] {
+  if (block.kind === "list") return block.items.map((item) => `- ${item}`);
+  if (block.kind === "rows") return block.rows.map(({ label = "", text = "" }) => `${label.padEnd(8)}  ${text}`);
+  return [block.kind === "warning" ? `WARNING ${block.text}` : block.text];
 }
 
 /**

@@ -13,8 +13,8 @@ import { TOOL } from "../version.js";
 import {
   type CommandFailure,
   type Flagged,
-  besideVerdict,
   flaggedIn,
+  headLines,
   notesOf,
   openLines,
   pathWithoutIndex,
@@ -145,13 +145,13 @@ function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);
   const isTold = good ? warningsOf(report, notices).length === 0 : hasBadChecks(report) && notices.length === 0;
   if (isTold) return [];
-  const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [...headLines(report, notices), ...openLines(report)];
   return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
 }
 
 function checkResult({ check, level, who, detail, file }: Flagged, report: Report): Result {
   const { id, about = check.subject, name = "" } = check;
-  const lines = [`${who}: ${detail}`, ...reasonLines(check, "whole")];
+  const lines = [`${who}: ${detail}`, ...reasonLines(check, "verbose")];
   return result(printable(id), level, lines, placeOf(file ?? firstFile(report), `${id} ${about} ${name}`));
 }
 

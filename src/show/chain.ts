@@ -7,7 +7,7 @@ import { printable } from "../report/printable.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { grouped, speakerOf } from "../report/statements.js";
 import { type Look, adviceRows, comparedRows, rowOfCheck } from "./checks.js";
-import { type Row, type Section, type Tone, labelled, rows, section } from "./doc.js";
+import { type Row, type Section, type Tone, rows, section } from "./doc.js";
 
 /** Links from the top, each of which depends on those above it: its title, and what it asks. */
 const LINKS: Readonly<Record<ChainLink, readonly [title: string, asks: string]>> = {
@@ -138,12 +138,8 @@ const WHOLE: Look = { ...LINES, detail: "verbose" };
 /** Returns a check with both values, side by side if it did not pass, and whole. */
 function wholeRow(check: Check, report: Report): Row {
   const shown = shownCheck(check, report);
-  const { expected, actual, status } = check;
-  const values = [
-    ...(expected === undefined ? [] : labelled("expected", expected.split("\n"))),
-    ...(actual === undefined ? [] : labelled("actual", actual.split("\n"))),
-  ];
-  const compared = status === "pass" ? [] : comparedRows(shown, LINES);
+  const values = comparedRows(shown, WHOLE);
+  const compared = check.status === "pass" ? [] : comparedRows(shown, LINES);
   const isWhole = compared.length === 0 || compared.every(({ text }) => values.some((row) => row.text === text));
   const whole: Row[] = isWhole ? [] : [{ text: "Both values, whole", fold: "closed", below: values }];
   const below = [...(compared.length === 0 ? values : [...compared, ...whole]), ...adviceRows(shown)];

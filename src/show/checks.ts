@@ -60,11 +60,16 @@ export function adviceRows({ advice }: ShownCheck, shown = new Set<string>()): R
   return lines.map((row) => (row.text!.startsWith("bootproof ") ? { ...row, isCommand: true } : row));
 }
 
-/** Returns the compared values: with `verbose` in full, and in a summary a line each. */
+/** Returns the compared values: with `verbose` in full, and in a summary a line each. Others show a single one, too. */
 export function comparedRows({ expected, actual }: ShownCheck, { detail, hex }: Look): Row[] {
-  if (expected === undefined || actual === undefined) return [];
-  if (detail === "verbose")
-    return [...labelled("expected", expected.split("\n")), ...labelled("actual", actual.split("\n"))];
+  if (expected === undefined || actual === undefined || detail === "verbose") {
+    const linesIn = (text: string): readonly string[] =>
+      detail === "verbose" ? text.split("\n") : atMost(text.split("\n"));
+    const whole = Object.entries({ expected, actual });
+    return detail === "summary"
+      ? []
+      : whole.flatMap(([label, text]) => (text === undefined ? [] : labelled(label, linesIn(text))));
+  }
   const sides = sideBySide(expected, actual);
   const side = (title: "expected" | "actual", marks: Tone): Row[] => {
     if (detail === "summary")

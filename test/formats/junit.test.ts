@@ -108,9 +108,9 @@ describe("JUnit XML", () => {
     expect(inner.trim()).toBe(
       `<failure type="policy.pcrs" message="PCR0 is another one">` +
         `boot[0] = &quot;evidence/boot proof.json&quot;\nPCR0 is another one\n` +
-        `expected  PCR0 ${"aa".repeat(48)}\nexpected  PCR1 ${"bb".repeat(48)}\n` +
-        `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
-        "-&gt; Compare with the release you expect.</failure>",
+        `expected  PCR0 ${"aa".repeat(48)}\n          PCR1 ${"bb".repeat(48)}\n` +
+        `actual    PCR0 ${"ab".repeat(48)}\n          PCR1 ${"bb".repeat(48)}\n` +
+        "to do     Compare with the release you expect.</failure>",
     );
   });
 

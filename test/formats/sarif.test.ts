@@ -101,11 +101,11 @@ describe("SARIF", () => {
   it("says what was compared, whole, and what to do", () => {
     expect(runOf(REJECTED).results[1]!["message"].text).toBe(
       'boot[0] = "evidence/boot proof.json": PCR0 is another one\n' +
-        `expected  PCR0 ${"aa".repeat(48)}\nexpected  PCR1 ${"bb".repeat(48)}\n` +
-        `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
-        "-> Compare with the release you expect.",
+        `expected  PCR0 ${"aa".repeat(48)}\n          PCR1 ${"bb".repeat(48)}\n` +
+        `actual    PCR0 ${"ab".repeat(48)}\n          PCR1 ${"bb".repeat(48)}\n` +
+        "to do     Compare with the release you expect.",
     );
-    expect(runOf(STALE_REPORT).results[0]!["message"].text).toContain("\nstale: genuine, but older than");
+    expect(runOf(STALE_REPORT).results[0]!["message"].text).toContain("\nstale     genuine, but older than");
   });
 
   it("has a result of the verdict where no failed check says it", () => {
