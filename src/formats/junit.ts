@@ -16,7 +16,7 @@ import {
   reasonLines,
 } from "./parts.js";
 
-export const XML = '<?xml version="1.0" encoding="UTF-8"?>';
+const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 
 type Attributes = Readonly<Record<string, string | number>>;
 
@@ -39,22 +39,25 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
       failures: failed + (isGood(report) ? 0 : 1),
       errors: bad.length - failed,
     };
-    const suite = {
-      name: "bootproof",
-      ...counts,
-      skipped: report.checks.filter(({ status }) => status === "skip").length,
-      time: 0,
-      timestamp: timestampOf(report),
-    };
-    const cases = [verdictCase(report, notices), ...report.checks.map((check) => checkCase(check, flagged.get(check)))];
-    const lines = [
-      XML,
-      ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, [
-        ...node("testsuite", suite, [...node("properties", {}, properties(report, notices)), ...cases.flat()]),
-      ]),
-    ];
-    return `${lines.join("\n")}\n`;
+    const skipped = report.checks.filter(({ status }) => status === "skip").length;
+    return suiteText({ ...counts, skipped }, timestampOf(report), [
+      ...node("properties", {}, properties(report, notices)),
+      ...verdictCase(report, notices),
+      ...report.checks.flatMap((check) => checkCase(check, flagged.get(check))),
+    ]);
   });
+}
+
+/** The file: one suite with these children. */
+export function suiteText(
+  { skipped, ...counts }: Readonly<Record<"tests" | "failures" | "errors" | "skipped", number>>,
+  timestamp: string | null,
+  children: readonly string[],
+): string {
+  const all = { name: "bootproof", ...counts };
+  const suite = { ...all, skipped, time: 0, ...(timestamp !== null && { timestamp }) };
+  const lines = node("testsuites", { ...all, time: 0 }, node("testsuite", suite, children));
+  return `${[XML, ...lines].join("\n")}\n`;
 }
 
 /**
@@ -62,13 +65,9 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
  * to be nothing to test.
  */
 export function renderJunitFailure(failure: CommandFailure): string {
-  const counts = { tests: 1, failures: 0, errors: 1 };
   const type = `exit code ${failure.exitCode}`;
   const error = leaf("error", { type, message: failure.headline }, failureLines(failure));
-  const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0 }, [
-    ...testCase("report", "verdict", [error]),
-  ]);
-  return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;
+  return suiteText({ tests: 1, failures: 0, errors: 1, skipped: 0 }, null, testCase("report", "verdict", [error]));
 }
 
 function isFailed({ status }: Check): boolean {
@@ -135,7 +134,7 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));
 }
 
-export function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
+function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
   return [`<${start(name, attributes)}>`, ...children.map((child) => `  ${child}`), `</${name}>`];
 }
 

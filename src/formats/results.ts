@@ -1,7 +1,6 @@
 /** The parts that EAR and VSA share. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
-import type { Check } from "../checks.js";
 import { isBad, warningsOf, whyNotGood } from "../report/facts.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
@@ -12,22 +11,14 @@ export const TOOL_URI = "pkg:npm/bootproof";
 /** Name of our own claim in an EAR, and of our own member in a VSA. As a URI, it collides with no other name. */
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
-/** The report without passed checks, for readers who know neither EAR nor VSA. */
-interface OwnClaim extends Pick<
-  Report,
-  "stale" | "policy" | "policyDigest" | "verifiedAt" | "validationTime" | "evidence" | "refusedFor"
-> {
-  readonly verdict: string;
-  readonly policyFrom?: "caller" | "bundle";
-  readonly failed: readonly Check[];
-  readonly warningChecks: readonly Check[];
-  /** What weakens the verdict, in sentences. */
-  readonly warnings: readonly string[];
-  readonly notes: readonly string[];
-  readonly notProven: readonly string[];
-}
-
-export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
+/**
+ * Returns the report without passed checks, for readers who know neither EAR nor VSA. `warnings` is what weakens the
+ * verdict, in sentences.
+ */
+export function ownClaim(
+  report: Report,
+  bundle: BundleFacts | null,
+): Readonly<Record<string, unknown>> & { readonly warnings: readonly string[] } {
   const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
   return {
     verdict: report.verdict,

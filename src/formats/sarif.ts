@@ -72,19 +72,7 @@ export function renderSarifFailure(failure: CommandFailure): string {
   return jsonDocument({ $schema: SCHEMA, version: "2.1.0", runs: [run] });
 }
 
-interface Rule {
-  readonly id: string;
-  readonly name: string;
-  readonly shortDescription: Message;
-  readonly fullDescription: Message;
-  readonly help: Message & { readonly markdown: string };
-  readonly defaultConfiguration: { readonly level: "error" };
-  readonly properties: { readonly tags: readonly string[] };
-}
-
-interface Message {
-  readonly text: string;
-}
+type Rule = Readonly<Record<string, unknown>> & { readonly id: string };
 
 function rulesFor(findings: readonly Check[]): Rule[] {
   const strange = new Set<string>(findings.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
@@ -132,7 +120,7 @@ function nameOf(id: string): string {
 interface Result {
   readonly ruleId: string;
   readonly level: "error" | "warning" | "note";
-  readonly message: Message;
+  readonly message: { readonly text: string };
   readonly locations: readonly object[];
   readonly partialFingerprints: Readonly<Record<string, string>>;
 }

@@ -119,6 +119,8 @@ function tableOrigin({ policy, verifiedAt }: AddressResult): [name: string, valu
   ];
 }
 
+const MOST_ROWS = 20;
+
 interface Group {
   readonly name: AddressClass;
   readonly meaning: string;
@@ -127,8 +129,6 @@ interface Group {
   /** The number of rows that are left out. */
   readonly left: number;
 }
-
-const MOST_ROWS = 20;
 
 /** Returns the rows of each class that has any, the worst class first. */
 function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Group[] {
