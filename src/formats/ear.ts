@@ -7,10 +7,9 @@ import { type Check, type CheckId, type ClaimGroup, checkRow, checksOf } from ".
 import type { Question } from "../appraise/questions.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
 import { isGoodVerdict } from "../report/accepted.js";
-import { renderWhole } from "../report/rendering.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { carriesNonce, isVouchedFor } from "../report/statements.js";
-import { WANTED } from "../show/verdict.js";
+import { ofReport } from "../show/verdict.js";
 import {
   OWN_CLAIM,
   TOOL_URI,
@@ -136,7 +135,7 @@ export async function renderEar(report: Report, options: EarOptions = {}): Promi
 
 /** Like {@link renderEar}, for callers that know where the report is from. */
 export async function earToken(report: Report, { key, alg, bundle = null }: EarOptions = {}): Promise<string> {
-  const claims = renderWhole(report, WANTED, () => earClaims(report, bundle));
+  const claims = ofReport(report, () => earClaims(report, bundle));
   const { SignJWT, UnsecuredJWT } = await import("jose");
   if (key === undefined) return `${new UnsecuredJWT(claims).encode()}\n`;
   const { header, privateKey } = await signerOf(key, alg);

@@ -1,8 +1,7 @@
 import { type Notice, isGood } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
-import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../show/verdict.js";
+import { ofReport } from "../show/verdict.js";
 import {
   type CommandFailure,
   type Flagged,
@@ -21,7 +20,7 @@ type Command = "error" | "warning" | "notice";
  * `notices` are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
+  return ofReport(report, () => `${commandsOf(report, notices).join("\n")}\n`);
 }
 
 export function renderGithubFailure(failure: CommandFailure): string {

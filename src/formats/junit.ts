@@ -1,9 +1,8 @@
 import { type Check, checkRow } from "../checks.js";
 import { type Notice, isBad, isGood, warningsOf } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
-import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../show/verdict.js";
+import { ofReport } from "../show/verdict.js";
 import {
   type CommandFailure,
   type Flagged,
@@ -30,7 +29,7 @@ type Attributes = Readonly<Record<string, string | number>>;
  * ```
  */
 export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => {
+  return ofReport(report, () => {
     const flagged = new Map(flaggedIn(report).map((one) => [one.check, one]));
     const bad = report.checks.filter(isBad);
     const failed = bad.filter(isFailed).length;

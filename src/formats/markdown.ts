@@ -1,7 +1,6 @@
 import type { Check } from "../checks.js";
 import { type Notice, countsOf, isBad, numbered, shownCheck } from "../report/facts.js";
 import { labelOf } from "../report/labels.js";
-import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { grouped } from "../report/statements.js";
 import { rowOfCheck, statusRow, whoText } from "../show/checks.js";
@@ -9,7 +8,7 @@ import { type Doc, type Row, rows, section } from "../show/doc.js";
 import { writeMarkdown } from "../show/markdown.js";
 import { headBlocks, openSections, provenSections } from "../show/report.js";
 import { lookOf } from "../show/text.js";
-import { WANTED } from "../show/verdict.js";
+import { ofReport } from "../show/verdict.js";
 
 /**
  * Returns the report as Markdown for GitHub's step summaries and comments, with a line feed at its end
@@ -17,7 +16,7 @@ import { WANTED } from "../show/verdict.js";
  * `notices` are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  */
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => writeMarkdown(markdownDoc(report, notices)));
+  return ofReport(report, () => writeMarkdown(markdownDoc(report, notices)));
 }
 
 const LOOK = lookOf("normal");

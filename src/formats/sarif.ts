@@ -4,11 +4,10 @@ import { explainCheck, explanationParts } from "../report/explanations.js";
 import { type Notice, hasBadChecks, isGood, warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
-import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { capitalized, grouped, provenStatements } from "../report/statements.js";
 import { openParts } from "../show/report.js";
-import { WANTED, verdictSentence } from "../show/verdict.js";
+import { ofReport, verdictSentence } from "../show/verdict.js";
 import { TOOL } from "../version.js";
 import {
   type CommandFailure,
@@ -35,7 +34,7 @@ const VERDICT_RULE = "verdict";
  * ```
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
-  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
+  return ofReport(report, () => jsonDocument(logOf(report, notices)));
 }
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {

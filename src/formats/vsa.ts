@@ -11,9 +11,8 @@ import { type Manifest, decodeManifest, decodeManifestEnvelope } from "../decode
 import { attempt } from "../errors.js";
 import { type EvidenceInput, type InputPiece, inputPieces, isDocument } from "../inputs.js";
 import { jsonDocument, renderJson } from "../report/json.js";
-import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { WANTED } from "../show/verdict.js";
+import { ofReport } from "../show/verdict.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { OWN_CLAIM, TOOL_URI, bootIndex, digestUri, ownClaim, policyUri, whyNotPassed } from "./results.js";
@@ -47,7 +46,7 @@ export async function vsaStatement(
   isDocument: boolean,
   bundle: BundleFacts | null,
 ): Promise<string> {
-  const predicate = renderWhole(report, WANTED, () => predicateOf(report, bundle));
+  const predicate = ofReport(report, () => predicateOf(report, bundle));
   const shown = await Promise.all(pieces.map((piece) => subjectsOf(piece, report, isDocument)));
   // A statement has to have a subject: without boot proofs the other evidence, and without any digest the report.
   const others = report.evidence.flatMap((piece) => pieceSubjects(piece.subject, report));

@@ -8,6 +8,7 @@ import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside, misspelt } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
+import { parseTime } from "../decode/decimal-time.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
@@ -266,10 +267,8 @@ function hexOf(label: string, text: string, faults: string[]): string | undefine
 
 function nowOf(text: string, faults: string[]): Date | undefined {
   if (text === "") return undefined;
-  const time = new Date(text);
-  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text) && !Number.isNaN(time.getTime());
-  // Date accepts 30 February as 1 March, so the text is compared.
-  if (isTime && time.toISOString().startsWith(text.slice(0, 19))) return time;
+  const time = text.endsWith("Z") ? parseTime(text) : undefined;
+  if (time) return time;
   faults.push("Time: expected a time in UTC, such as 2026-03-04T05:06:07Z.");
   return undefined;
 }

@@ -9,34 +9,26 @@ import { grouped, speakerOf } from "../report/statements.js";
 import { type Look, adviceRows, comparedRows, rowOfCheck } from "./checks.js";
 import { type Row, type Section, type Tone, rows, section } from "./doc.js";
 
-/** Links from the top, each of which depends on those above it: its title, and what it asks. */
-const LINKS: Readonly<Record<ChainLink, readonly [title: string, asks: string]>> = {
-  anchor: ["Anchor", "Do the certificates start at a root that this verifier trusts?"],
-  certificates: ["Certificates", "Is each certificate signed by the one above it, valid and in place?"],
-  document: ["Document", "Did the hardware's key sign this attestation document?"],
-  measurements: ["Measurements", "Did the hardware measure the image, and is it not in debug mode?"],
-  manifest: ["Manifest", "Does the document commit to this manifest, which lists what runs?"],
-  approvals: ["Approvals", "Did enough members of the manifest set approve the manifest?"],
-  key: ["Ephemeral key", "Does the document attest this key, and did the enclave commit to it?"],
-  "app-proofs": ["App proofs", "Did the attested key sign what the application stated?"],
-  claims: ["Claims", "Do the statements match the request?"],
-  policy: ["Policy", "Is the enclave one that the policy pins?"],
+/**
+ * Links from the top, each of which depends on those above it: its title, what it asks, and the checks of which one must
+ * pass before it is proven. Its other checks alone prove nothing.
+ */
+const LINKS: Readonly<Record<ChainLink, readonly [title: string, asks: string, ...decidedBy: CheckId[]]>> = {
+  anchor: ["Anchor", "Do the certificates start at a root that this verifier trusts?", "chain.anchor"],
+  certificates: [
+    "Certificates",
+    "Is each certificate signed by the one above it, valid and in place?",
+    "chain.signature",
+  ],
+  document: ["Document", "Did the hardware's key sign this attestation document?", "cose.signature"],
+  measurements: ["Measurements", "Did the hardware measure the image, and is it not in debug mode?", "mode.debug"],
+  manifest: ["Manifest", "Does the document commit to this manifest, which lists what runs?", "bind.user-data"],
+  approvals: ["Approvals", "Did enough members of the manifest set approve the manifest?", "envelope.approvals"],
+  key: ["Ephemeral key", "Does the document attest this key, and did the enclave commit to it?", "bind.key"],
+  "app-proofs": ["App proofs", "Did the attested key sign what the application stated?", "app.signature"],
+  claims: ["Claims", "Do the statements match the request?", "app.request", "activity.request"],
+  policy: ["Policy", "Is the enclave one that the policy pins?", "policy.deployment"],
   other: ["Other checks", "What else does the report check?"],
-};
-
-/** Checks of which one must pass before the link is proven. The other checks of the link alone prove nothing. */
-const DECIDED_BY: Readonly<Record<ChainLink, readonly CheckId[]>> = {
-  anchor: ["chain.anchor"],
-  certificates: ["chain.signature"],
-  document: ["cose.signature"],
-  measurements: ["mode.debug"],
-  manifest: ["bind.user-data"],
-  approvals: ["envelope.approvals"],
-  key: ["bind.key"],
-  "app-proofs": ["app.signature"],
-  claims: ["app.request", "activity.request"],
-  policy: ["policy.deployment"],
-  other: [],
 };
 
 /** Links whose content the hardware attests. The image states that of the others. */
@@ -97,7 +89,8 @@ function judged(name: ChainLink, checks: readonly Check[], claims: Claimed, repo
   if (failed.length > 0) return [failed.every(({ stale }) => stale === true) ? "Failed: too old" : "Failed", "bad"];
   if (checks.every(({ status }) => status === "skip")) return [openWord(name, claims), "quiet"];
   if (name === "other" || !isBelieved(claims, report)) return ["Not proven", "quiet"];
-  const isDecided = checks.some(({ id, status }) => DECIDED_BY[name].includes(id) && /^(?:pass|warn)$/.test(status));
+  const [, , ...decidedBy] = LINKS[name];
+  const isDecided = checks.some(({ id, status }) => decidedBy.includes(id) && /^(?:pass|warn)$/.test(status));
   if (!isDecided) return [openWord(name, claims), "quiet"];
   return doubtWord(name, claims) ?? warnedWord(checks, report) ?? ["Proven", "good"];
 }

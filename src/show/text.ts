@@ -2,13 +2,12 @@
 import { ownMembers } from "../decode/input.js";
 import type { Notice } from "../report/facts.js";
 import { printable, shortHex } from "../report/printable.js";
-import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import type { Detail, Look } from "./checks.js";
 import type { Doc } from "./doc.js";
 import { briefDoc, failuresDoc, reportDoc, summaryDoc, verdictDoc } from "./report.js";
 import { type LineOptions, cutTo, pageOf, writeText } from "./terminal.js";
-import { WANTED } from "./verdict.js";
+import { ofReport } from "./verdict.js";
 
 export interface TextOptions extends LineOptions {
   /** Rows of the terminal. A longer text repeats the verdict at its end. Default: no limit. */
@@ -51,7 +50,7 @@ export function renderText(report: Report, options: TextOptions = {}): string {
 /** Renders as {@link renderText} does, with notices beside the verdict. */
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
   const { height = Infinity, detail = "normal", ...lines } = ownMembers(options, TEXT_OPTIONS);
-  return written(report, () => {
+  return ofReport(report, () => {
     const text = writeText(reportDoc(report, notices, lookOf(detail)), lines);
     // The prompt also takes a row.
     const isLonger = text.split("\n").length > height;
@@ -67,7 +66,7 @@ export function renderReport(report: Report, options: TextOptions, notices: read
 export function renderSummary(report: Report, options: SummaryOptions = {}, notices: readonly Notice[] = []): string {
   const { policyFile, ...lines } = ownMembers(options, SUMMARY_OPTIONS);
   const own = notices.map(({ kind, text }) => ({ kind, text }));
-  return written(report, () => writeText(summaryDoc(report, own, lookOf("summary", policyFile)), lines));
+  return ofReport(report, () => writeText(summaryDoc(report, own, lookOf("summary", policyFile)), lines));
 }
 
 /** Renders only the verdict and the failed checks, for commands whose result is not the report. */
@@ -85,8 +84,4 @@ export function verdictBrief(report: Report, notices: readonly Notice[], options
   const doc: Doc = briefDoc(report, notices, lookOf("summary"));
   const lines = writeText(doc, options).trimEnd().split("\n");
   return `${cutTo(MAX_BRIEF, lines, pageOf(options)).join("\n")}\n`;
-}
-
-function written(report: Report, write: () => string): string {
-  return renderWhole(report, WANTED, write);
 }

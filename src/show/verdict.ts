@@ -2,14 +2,20 @@
 import { known, labelOf } from "../report/labels.js";
 import { type Notice, headlineFacts, numbered, warningsOf, whyNotGood } from "../report/facts.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
 import type { Report, Verdict } from "../report/report.js";
 import { isByMakersPolicy } from "../report/unproven.js";
 import type { Tone } from "./doc.js";
 
 const MAX_SENTENCE = 160;
 
-export const WANTED =
+const WANTED =
   "report: expected a whole report (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
+
+/** Returns what `write` makes of the report. Throws TypeError for a value that is not a report. */
+export function ofReport<T>(report: Report, write: () => T): T {
+  return renderWhole(report, WANTED, write);
+}
 
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string, withCause: boolean) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
