@@ -72,7 +72,8 @@ section > div > * + p { margin-top: .5rem; }
   overflow: hidden; --band: var(--ink); --band-text: var(--page); }
 .statements .proven { --band: #0a6b3d; --band-text: #ffffff; }
 .statements section > div { padding: .5rem var(--edge) 1rem; }
-.statements h2 { margin: 0; font-size: 1.5rem; padding: .35em var(--edge); background: var(--band); color: var(--band-text); }
+.statements h2 { margin: 0; font-size: 1.5rem; padding: .35em var(--edge); background: var(--band);
+  color: var(--band-text); }
 .statements li { margin-top: .6rem; }`;
 
 /** Style of rows. A label stands beside its text where there is room. */

@@ -10,8 +10,8 @@ import { type Look, adviceRows, comparedRows, rowOfCheck } from "./checks.js";
 import { type Row, type Section, type Tone, rows, section } from "./doc.js";
 
 /**
- * Links from the top, each of which depends on those above it: its title, what it asks, and the checks of which one must
- * pass before it is proven. Its other checks alone prove nothing.
+ * Links from the top, each of which depends on those above it: its title, what it asks, and the checks of which one
+ * must pass before it is proven. Its other checks alone prove nothing.
  */
 const LINKS: Readonly<Record<ChainLink, readonly [title: string, asks: string, ...decidedBy: CheckId[]]>> = {
   anchor: ["Anchor", "Do the certificates start at a root that this verifier trusts?", "chain.anchor"],

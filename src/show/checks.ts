@@ -84,7 +84,7 @@ export function comparedRows({ expected, actual }: ShownCheck, { detail, hex }: 
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
 /** Returns the first lines, and the number of the others. */
-export function atMost(lines: readonly string[]): readonly string[] {
+function atMost(lines: readonly string[]): readonly string[] {
   const rest = lines.length - MAX_LINES;
   return rest > 0 ? [...lines.slice(0, MAX_LINES), `and ${rest} more`] : lines;
 }
