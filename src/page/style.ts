@@ -36,8 +36,8 @@ code { font-family: var(--mono); font-size: .875em; overflow-wrap: anywhere; }
 h1, h2, p, li, a, summary, strong, span, code { unicode-bidi: isolate-override; }
 code.hex { word-break: break-all; }
 .whole { display: inline-block; max-width: 100%; word-break: break-all; }
-section, .statements, main details:has(> .rows) { margin-top: 1.5rem; }
-.rows details { margin: 0; }
+section, .statements, .result > details { margin-top: 1.5rem; }
+.verdict { margin-top: .5rem; }
 summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 mark { background: var(--mark); color: inherit; font-weight: 700; }

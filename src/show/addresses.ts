@@ -16,7 +16,7 @@ import { numbered } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable, quoted } from "../report/printable.js";
 import { TOOL } from "../version.js";
-import { type Block, type Doc, type Row, labelled, rows, section, words } from "./doc.js";
+import { type Block, type Doc, type Row, type Tone, labelled, rows, section, words } from "./doc.js";
 
 /** A row, with the organization whose lists and proofs it is from. */
 export type TableRow = AddressRow & { readonly organizationId: string };
@@ -150,6 +150,7 @@ export function tableDoc(result: AddressResult, isAll: boolean, rowOf: (row: Tab
   const head: Block[] = [
     { kind: "verdict", text: headlineOf(result), tone: tableFault(result) === null ? "good" : "bad" },
     ...result.warnings.map((text): Block => ({ kind: "warning", text })),
+    words("Not proven:"),
     { kind: "list", items: limitsOf(result) },
     ...faultsOf(result).map((text) => words(text)),
   ];
@@ -166,8 +167,21 @@ export function tableDoc(result: AddressResult, isAll: boolean, rowOf: (row: Tab
   };
 }
 
+/** The class has its meaning in words. Any other is a contradiction. */
+const TONES: Readonly<Partial<Record<AddressClass, Tone>>> = {
+  derived: "good",
+  exported: "warning",
+  imported: "warning",
+  service: "quiet",
+};
+
 function tableRow(row: TableRow): Row {
-  return { label: row.class, text: row.address, below: rowFacts(row).map((text) => ({ text })) };
+  return {
+    label: row.class,
+    tone: TONES[row.class] ?? "bad",
+    text: row.address,
+    below: rowFacts(row).map((text) => ({ text })),
+  };
 }
 
 /** Returns where the address is, when and by whom it was proven, and the reason. */
@@ -200,28 +214,28 @@ const SEED = "That nobody else knows the seed is not proven.";
 /** Returns the address with the list, activity, proof, enclave and seed that it rests on. */
 function pageRow(row: TableRow): Row {
   const { class: name, activityId, provenAt, deployment, reason, listed, curve, addressFormat, createdAt } = row;
-  const [place, ...facts] = rowFacts(row);
+  const [place] = rowFacts(row);
   const told = [
     `organization ${row.organizationId}, ${place}`,
     curve,
     addressFormat,
     createdAt && `created ${createdAt}`,
   ];
-  const enclave = deployment === null ? "No deployment" : `The deployment ${quoted(deployment)}`;
+  const enclave =
+    deployment === null
+      ? "No deployment of the policy vouches for the address."
+      : `The deployment ${quoted(deployment)} of the policy signed the proof.`;
   const isProven = provenAt !== null && (/^(?:imported|exported|derived)$/.test(name) || !listed);
   const seed = name === "derived" && listed ? "Neither imported nor exported, by the service's word." : (reason ?? "");
-  return {
-    ...tableRow(row),
-    fold: "closed",
-    below: [
-      ...facts.map((text) => ({ text })),
-      ...labelled("List, service's word", listed ? told.filter((text) => text !== null) : ["Not listed."]),
-      { label: "Activity, service's word", text: activityId ?? "None was found." },
-      { label: "Proof", text: isProven ? `An enclave signed this address at ${provenAt}.` : (reason ?? "None.") },
-      { label: "Enclave", text: `${enclave} of the policy vouches for it.` },
-      { label: "Seed", text: `${seed} ${SEED}`.trim() },
-    ],
-  };
+  const rests: Row[] = [
+    ...labelled("List, service's word", listed ? told.filter((text) => text !== null) : ["Not listed."]),
+    { label: "Activity, service's word", text: activityId ?? "None was found." },
+    { label: "Proof", text: isProven ? `An enclave signed this address at ${provenAt}.` : (reason ?? "None.") },
+    { label: "Enclave", text: enclave },
+    { label: "Seed", text: `${seed} ${SEED}`.trim() },
+  ];
+  const below: Row[] = [...tableRow(row).below!, { text: "What it rests on", fold: "closed", below: rests }];
+  return { ...tableRow(row), below };
 }
 
 export function tableJson(result: AddressResult): string {

@@ -249,7 +249,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     expect(failed.length).toBeGreaterThan(1);
     for (const { id, detail, advice = "" } of failed)
       for (const text of [id, detail, ...advice.split("\n")]) expect(shown.split(text).length - 1).toBeGreaterThan(1);
-    expect(await page.locator('.chain-of-trust strong:text("actual")').first().isVisible()).toBe(true);
+    expect(await page.locator('.chain-of-trust .tone-bad strong:text("actual")').first().isVisible()).toBe(true);
     expect(await page.locator(".chain-of-trust .rows > li:has(> .id).tone-good").first().isVisible()).toBe(false);
     expect(shown).toContain("What is folded up is not printed. The file has it");
   });
