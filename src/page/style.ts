@@ -5,9 +5,8 @@ const COLOURS = `
 :root {
   color-scheme: light dark;
   --page: #f5f6f8; --card: #ffffff; --ink: #14181f; --soft: #4a5361; --line: #ccd2db; --link: #0b4fb3; --well: #eef0f4;
-  --proven: #0a6b3d; --proven-tint: #e6f4ec; --failed: #b0121f; --failed-tint: #fdebec;
-  --word: #5a35a0; --word-tint: #f1ecfa; --grey: #5a6473; --grey-tint: #eef0f4;
-  --warning: #7a4a00; --warning-tint: #fff3d4; --warning-line: #d99100; --mark: #ffd9dc; --on: #ffffff;
+  --proven: #0a6b3d; --failed: #b0121f; --failed-tint: #fdebec; --grey: #5a6473;
+  --warning: #7a4a00; --warning-tint: #fff3d4; --warning-line: #d99100; --mark: #ffd9dc;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
   --edge: clamp(1rem, 3vw, 2rem);
@@ -16,9 +15,8 @@ const COLOURS = `
   :root {
     --page: #0f1318; --card: #181d25; --ink: #edf0f5; --soft: #aeb7c5; --line: #39424f; --link: #8ab8ff;
     --well: #212833;
-    --proven: #57d08e; --proven-tint: #12301f; --failed: #ff8a8f; --failed-tint: #3a1519;
-    --word: #c3a6ff; --word-tint: #271d3d; --grey: #a4aebd; --grey-tint: #242b36;
-    --warning: #ffc857; --warning-tint: #33270b; --warning-line: #d99100; --mark: #6d2027; --on: #10141a;
+    --proven: #57d08e; --failed: #ff8a8f; --failed-tint: #3a1519; --grey: #a4aebd;
+    --warning: #ffc857; --warning-tint: #33270b; --warning-line: #d99100; --mark: #6d2027;
   }
 }`;
 
@@ -101,8 +99,7 @@ const PAGE = `
 .maker { display: grid; gap: .3rem; margin-bottom: .75rem; padding: .6rem 1rem; font-size: .9375rem; line-height: 1.4;
   border-left: .35rem solid var(--warning-line); }
 .maker .title { font-size: 1.25rem; font-weight: 750; }
-.this-page { display: grid; gap: .75rem; max-width: 60rem; }
-.on-paper { display: none; }
+.this-page { max-width: 60rem; }
 .form { margin-bottom: .75rem; }
 .form > summary { font-weight: 700; }
 .asking { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }

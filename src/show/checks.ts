@@ -17,6 +17,7 @@ export interface Look {
   readonly detail: Detail;
   /** Returns long hex in full or only its two ends. */
   readonly hex: (hex: string) => string;
+  /** The name of the policy's file. */
   readonly policyFile?: string | null;
 }
 

@@ -85,7 +85,16 @@ function listed(items: readonly string[], most: number): string {
  * could be a commit hash are excluded.
  */
 const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
-function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
+
+interface Token {
+  readonly before: string;
+  /** What is code; null in a plain word. */
+  readonly core: string | null;
+  readonly after: string;
+}
+
+function tokenOf(word: string): Token {
+  if (PLAIN_WORD.test(word)) return { before: word, core: null, after: "" };
   const [before] = /^["'(]*/.exec(word)!;
   let end = word.length;
   while (end > before.length && `).,;:"'`.includes(word[end - 1]!)) end--;
@@ -98,30 +107,15 @@ function around(word: string): { readonly before: string; readonly core: string;
  * escaping does not prevent them.
  */
 function plain(sentence: string): string {
-  let text = "";
-  let span: string[] = [];
-  let lead = "";
-  const add = (words: string): void => {
-    text += (text === "" ? "" : " ") + words;
-  };
-  const close = (after = ""): void => {
-    if (span.length > 0) add(lead + code(span.join(" ")) + after);
-    [span, lead] = [[], ""];
-  };
-  for (const word of printable(sentence).split(" ")) {
-    const isPlain = PLAIN_WORD.test(word);
-    const { before, core, after } = around(word);
-    if (isPlain || before !== "") close();
-    if (isPlain) {
-      add(word);
-      continue;
-    }
-    if (before !== "") lead = before;
-    span.push(core);
-    if (after !== "") close(after);
+  const tokens: Token[] = [];
+  for (const token of printable(sentence).split(" ").map(tokenOf)) {
+    const last = lastOf(tokens);
+    const isOneSpan = last !== undefined && last.core !== null && token.core !== null;
+    if (isOneSpan && last.after === "" && token.before === "")
+      tokens[tokens.length - 1] = { ...last, core: `${last.core} ${token.core}`, after: token.after };
+    else tokens.push(token);
   }
-  close();
-  return text;
+  return tokens.map(({ before, core, after }) => before + (core === null ? "" : code(core)) + after).join(" ");
 }
 
 function code(text: string): string {

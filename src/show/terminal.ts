@@ -161,17 +161,11 @@ function rowLines(row: Row, indent: string, columns: Columns, page: Page): strin
   return [indent + page.paint(label, tone) + marked[0]!.slice(start.length), ...marked.slice(1)];
 }
 
+type TextParts = [label: string, id: string, text: string];
+
 /** Returns the label, what stands before the text, and the text. An id without a column is part of the text. */
-function rowParts(
-  row: Row,
-  indent: string,
-  columns: Columns,
-): { readonly label: string; readonly first: string; readonly text: string } {
-  const [label, id, text] = [row.label, row.id, row.text].map((part) => printable(part ?? "")) as [
-    string,
-    string,
-    string,
-  ];
+function rowParts(row: Row, indent: string, columns: Columns): Readonly<Record<"label" | "first" | "text", string>> {
+  const [label, id, text] = ([row.label, row.id, row.text] as const).map((part) => printable(part ?? "")) as TextParts;
   const beside = columns.label === 0 ? label : `${padded(label, columns.label)}  `;
   if (row.text === undefined) return { label, first: "", text: `${beside}${id}`.trimEnd() };
   if (id === "") return { label, first: indent + beside, text };

@@ -5,6 +5,7 @@ import { printable, printableStart, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report, Verdict } from "../report/report.js";
 import { isByMakersPolicy } from "../report/unproven.js";
+import type { Look } from "./checks.js";
 import type { Tone } from "./doc.js";
 
 const MAX_SENTENCE = 160;
@@ -76,14 +77,8 @@ export function factLines(report: Report, most?: number): string[] {
   return age === null ? [...lines] : [age, ...lines];
 }
 
-/** How much of long hex is shown, and the name of the policy's file if it takes the place of the policy's name. */
-interface OriginLook {
-  readonly hex: (hex: string) => string;
-  readonly policyFile?: string | null;
-}
-
-/** Returns lines with the policy, the time and the tool. */
-export function originLines(report: Report, { hex, policyFile = null }: OriginLook): string[] {
+/** Returns lines with the policy, the time and the tool. The policy's file takes the place of its name. */
+export function originLines(report: Report, { hex, policyFile = null }: Pick<Look, "hex" | "policyFile">): string[] {
   const { policy, policyDigest, verifiedAt, tool } = report;
   const digest = policyDigest === null ? "" : ` (SHA-256 ${hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
