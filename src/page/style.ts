@@ -79,7 +79,8 @@ const ROWS = `
 .rows { list-style: none; padding: 0; }
 .rows > li { --tone: var(--ink); padding: .15rem 0; }
 .rows > li, .rows summary { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .75rem; }
-.rows summary::before { content: "\\25b8"; color: var(--link); }
+.rows summary { position: relative; padding-left: 1.25rem; }
+.rows summary::before { content: "\\25b8"; position: absolute; left: 0; color: var(--link); }
 .rows [open] > summary::before { content: "\\25be"; }
 .rows > .tone-good { --tone: var(--proven); }
 .rows > .tone-warning { --tone: var(--warning); }

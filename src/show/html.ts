@@ -99,9 +99,13 @@ function rowElement(row: Row): Markup {
   return element("li", toneOf(row), element("details", opened, element("summary", {}, head), inner));
 }
 
+/** Hex beside words, such as the value of a PCR. Its digits stand below those that it is compared with. */
+const HEX = /[0-9a-f]{32}/;
+
 /** Marks the bytes in `[brackets]`. */
 function shown(text: string, { isCommand = false }: Row): Markup {
-  if (isCommand || !isValue(text)) return element(isCommand ? "code" : "span", { class: "text" }, printable(text));
+  if (isCommand || !(isValue(text) || HEX.test(text)))
+    return element(isCommand ? "code" : "span", { class: "text" }, printable(text));
   const parts = printable(text).split(/(\[(?:[0-9a-f]{2})+\])/);
   return element(
     "code",
