@@ -75,8 +75,13 @@ export function openLines(report: Report): string[] {
 
 /** Returns the compared values, whole or with what differs, and the advice of a check. */
 export function reasonLines(check: Check, detail: "normal" | "verbose"): string[] {
+  const isPair = check.expected !== undefined && check.actual !== undefined;
   const stale: Row = { label: "stale", text: "genuine, but older than the policy allows" };
-  const all = [...comparedRows(check, lookOf(detail)), ...(check.stale ? [stale] : []), ...adviceRows(check)];
+  const all = [
+    ...comparedRows(check, lookOf(isPair ? detail : "verbose")),
+    ...(check.stale ? [stale] : []),
+    ...adviceRows(check),
+  ];
   return linesOf([{ blocks: [rows(all)] }]);
 }
 

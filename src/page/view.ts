@@ -4,11 +4,12 @@ import type { Described } from "../inspect/described.js";
 import { contentRows } from "../inspect/text.js";
 import { type Notice, numbered } from "../report/facts.js";
 import type { Report } from "../report/report.js";
+import { provenStatements } from "../report/statements.js";
 import { chainSections } from "../show/chain.js";
 import { rows, section, words } from "../show/doc.js";
 import { writeHtml } from "../show/html.js";
 import { type MarkupNode, element } from "../show/markup.js";
-import { openParts, openSections, pageBlocks, provenSections } from "../show/report.js";
+import { openParts, openSections, pageBlocks } from "../show/report.js";
 import { lookOf } from "../show/text.js";
 import { evidenceRows } from "./evidence.js";
 
@@ -39,7 +40,9 @@ export async function reportView({ report, evidence, notices }: Shown): Promise<
     element(
       "div",
       { class: "statements" },
-      ...writeHtml({ sections: provenSections(report, LOOK, MAX_IN_SIGHT) }),
+      ...writeHtml({
+        sections: section("Proven", [{ kind: "list", items: provenStatements(report), inSight: MAX_IN_SIGHT }]),
+      }),
       element("div", { id: "not-proven" }, writeHtml({ sections: openSections(report, LOOK) })),
     ),
     ...writeHtml({

@@ -136,5 +136,7 @@ function wholeRow(check: Check, report: Report): Row {
   const isWhole = compared.length === 0 || compared.every(({ text }) => values.some((row) => row.text === text));
   const whole: Row[] = isWhole ? [] : [{ text: "Both values, whole", fold: "closed", below: values }];
   const below = [...(compared.length === 0 ? values : [...compared, ...whole]), ...adviceRows(shown)];
-  return { ...rowOfCheck(shown, WHOLE), below };
+  const isKnown = check.status === "fail" || !isBad(check);
+  const prefix = isKnown ? "" : `unknown status ${printable(String(check.status))}: `;
+  return { ...rowOfCheck(shown, WHOLE, { prefix }), below };
 }

@@ -45,11 +45,9 @@ export function statusRow({ status, id }: Pick<ShownCheck, "status"> & { readonl
  * that none is repeated.
  */
 export function rowOfCheck(check: ShownCheck, look: Look, { prefix = "", shown = new Set<string>() } = {}): Row {
-  const { status } = check;
-  const unknown = known(WORDS, status) === undefined ? `unknown status ${printable(String(status))}: ` : "";
   const detail = printableStart(check.detail, look.detail === "verbose" ? Infinity : MAX_DETAIL);
-  const row = statusRow(check, prefix + unknown + detail);
-  if (status === "fail") return { ...row, below: [...comparedRows(check, look), ...adviceRows(check, shown)] };
+  const row = statusRow(check, prefix + detail);
+  if (check.status === "fail") return { ...row, below: [...comparedRows(check, look), ...adviceRows(check, shown)] };
   if (look.detail !== "verbose" || check.actual === undefined) return row;
   return { ...row, below: labelled("value", check.actual.split("\n")) };
 }
@@ -61,16 +59,11 @@ export function adviceRows({ advice }: ShownCheck, shown = new Set<string>()): R
   return lines.map((row) => (row.text!.startsWith("bootproof ") ? { ...row, isCommand: true } : row));
 }
 
-/** Returns the compared values: with `verbose` in full, and in a summary a line each. Others show a single one, too. */
+/** Returns the compared values: with `verbose` in full, also a single one, and in a summary a line each. */
 export function comparedRows({ expected, actual }: ShownCheck, { detail, hex }: Look): Row[] {
-  if (expected === undefined || actual === undefined || detail === "verbose") {
-    const linesIn = (text: string): readonly string[] =>
-      detail === "verbose" ? text.split("\n") : atMost(text.split("\n"));
-    const whole = Object.entries({ expected, actual });
-    return detail === "summary"
-      ? []
-      : whole.flatMap(([label, text]) => (text === undefined ? [] : labelled(label, linesIn(text))));
-  }
+  if (detail === "verbose")
+    return Object.entries({ expected, actual }).flatMap(([label, text]) => labelled(label, text?.split("\n") ?? []));
+  if (expected === undefined || actual === undefined) return [];
   const sides = sideBySide(expected, actual);
   const side = (title: "expected" | "actual", marks: Tone): Row[] => {
     if (detail === "summary")

@@ -33,9 +33,8 @@ export function reportDoc(report: Report, notices: readonly Notice[], look: Look
   };
 }
 
-export function provenSections(report: Report, look: Pick<Look, "hex" | "detail">, inSight?: number): Section[] {
-  const items = provenStatements(report, look);
-  return section("Proven", [{ kind: "list", items, ...(inSight !== undefined && { inSight }) }]);
+export function provenSections(report: Report, look: Pick<Look, "hex" | "detail">): Section[] {
+  return section("Proven", [{ kind: "list", items: provenStatements(report, look) }]);
 }
 
 /** Returns what is not proven, and first the statements of each speaker that nothing vouches for. */
