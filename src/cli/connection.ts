@@ -199,12 +199,20 @@ export async function connect(connection: Connection, io: Io, maxRetries = RETRI
 export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
   const { apiKeyStamper } = await import("../client/stamp.js");
   try {
-    return await apiKeyStamper("file" in source ? await keyOfFile(source.file, io) : source.environment);
+    return await apiKeyStamper(
+      await ("file" in source ? keyOfFile(source.file, io) : keyOfVariables(source.environment)),
+    );
   } catch (error) {
     const failure = await asClientError(error);
     const place = "file" in source && !failure.message.startsWith(source.file) ? `${source.file}: ` : "";
     throw new UsageError([printable(place + failure.message)]);
   }
+}
+
+/** Reads the key as the service's command line keeps it, too: a shell's `$(cat NAME.private)` has the curve. */
+async function keyOfVariables({ publicKey, privateKey }: ApiKey): Promise<ApiKey> {
+  const { readApiKey } = await import("../client/key-file.js");
+  return readApiKey(privateKey, publicKey);
 }
 
 async function keyOfFile(path: string, io: Io): Promise<ApiKey> {

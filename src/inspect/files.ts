@@ -95,8 +95,8 @@ export function inspectRequest(json: JsonValue): Inspected {
 const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
 
 /** Shows the public key, and only the names of other members, because any of them may be secret. */
-export function inspectApiKey(json: JsonValue): Inspected {
-  const { publicKey, ...others } = membersOf(json);
+export function inspectApiKey(json: JsonValue | undefined): Inspected {
+  const { publicKey, ...others } = json === undefined ? { privateKey: null } : membersOf(json);
   const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
   const secret = "this file is secret: anyone who reads it can sign requests with the key";
   const says = {

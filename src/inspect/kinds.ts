@@ -147,6 +147,7 @@ export const KINDS = {
     made: "bootproof keygen makes one",
     advice: "it is a secret: keep it from others, and out of pages",
     marked: (json) => has(json, "publicKey", "privateKey"),
+    text: ["text", (text) => /^\s*[0-9a-fA-F]{64}:[A-Za-z0-9-]{1,20}\s*$/.test(text)],
   },
   "boot proof": {
     is: "a boot proof",

@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -99,6 +99,29 @@ describe("stamp", () => {
   it("takes the key from the environment", async () => {
     const env = { BOOTPROOF_API_PUBLIC_KEY: key.publicKey, BOOTPROOF_API_PRIVATE_KEY: key.privateKey };
     expect(accepts((await bootproof(["stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
+  });
+
+  it("takes the key as the service's command line keeps it, from its files or the environment", async () => {
+    const privateFile = join(folder, "default.private");
+    writeFileSync(privateFile, `${key.privateKey}:p256\n`, { mode: 0o600 });
+    writeFileSync(join(folder, "default.public"), `${key.publicKey}\r\n`);
+    const { stdout, stderr } = await bootproof(["stamp", "--api-key-file", privateFile], { stdin: BODY });
+    expect([accepts(stdout, BODY), stderr]).toEqual([true, ""]);
+    const env = {
+      BOOTPROOF_API_PUBLIC_KEY: `${key.publicKey}\n`,
+      BOOTPROOF_API_PRIVATE_KEY: `${key.privateKey}:p256\n`,
+    };
+    expect(accepts((await bootproof(["stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
+  });
+
+  it("refuses a public half of another key, and another curve", async () => {
+    const other = join(folder, "other.private");
+    writeFileSync(other, `${"11".repeat(32)}:p256`, { mode: 0o600 });
+    writeFileSync(join(folder, "other.public"), key.publicKey);
+    const stamp = bootproof(["stamp", "--api-key-file", other], { stdin: BODY });
+    await refusal(2, stamp, `${other}: the API key's publicKey is not that of its privateKey`);
+    const env = { BOOTPROOF_API_PUBLIC_KEY: key.publicKey, BOOTPROOF_API_PRIVATE_KEY: `${key.privateKey}:ed25519` };
+    await refusal(2, bootproof(["stamp"], { stdin: BODY, env }), "a private key of ed25519");
   });
 
   it("warns of a key that others may read", async () => {

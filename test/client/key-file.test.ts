@@ -58,6 +58,60 @@ describe("a key file", () => {
     expect(inspect(error, { depth: 9 })).not.toContain(privateKey.slice(2));
   });
 
+  describe.each([
+    ["no line break", ""],
+    ["a line feed", "\n"],
+    ["CR LF", "\r\n"],
+  ])("of the service's command line, with %s at the end", (_, end) => {
+    it("is read with the public half beside it, in both files", async () => {
+      const place = file(`pair${end.length}.private`, `${privateKey}:p256${end}`);
+      file(`pair${end.length}.public`, `${publicKey}${end}`);
+      expect(await readApiKeyFile(place)).toEqual({ key: apiKey, readableByOthers: false });
+    });
+
+    it("is read alone: the public half is computed", async () => {
+      const alone = file(`alone${end.length}.private`, `${privateKey}:p256${end}`);
+      expect((await readApiKeyFile(alone)).key).toEqual(apiKey);
+    });
+  });
+
+  it.each([
+    ["another curve", `${privateKey}:secp256k1`, undefined, "a private key of secp256k1: API keys"],
+    [
+      "a short key",
+      `${privateKey.slice(1)}:p256`,
+      undefined,
+      "the private key has 63 characters: expected 64 hex digits",
+    ],
+    ["quotes", `"${privateKey}":p256`, undefined, "not a key file: expected"],
+    [
+      "a digit that is none",
+      `${privateKey.slice(1)}g:p256`,
+      undefined,
+      "the private key has 64 characters, 1 of them no hex digits, the last is no hex digit",
+    ],
+    ["no scalar of the curve", `${"f".repeat(64)}:p256`, undefined, "the private key is not one of P-256"],
+    [
+      "a public half that is short",
+      `${privateKey}:p256`,
+      publicKey.slice(2),
+      "the public key has 64 characters: expected 66",
+    ],
+    [
+      "a public half alone",
+      `${publicKey}\n`,
+      undefined,
+      "a public key alone: give the file of its private half (NAME.private)",
+    ],
+  ])("of the service's command line with %s is refused, and not quoted", async (name, content, beside, words) => {
+    const place = file(`${name}.private`, content);
+    if (beside !== undefined) file(`${name}.public`, beside);
+    const error = await rejectionOf<ClientError>(readApiKeyFile(place));
+    expect(error.code).toBe("key");
+    expect(error.message).toContain(`${place}: ${words}`);
+    expect(inspect(error, { depth: 9 })).not.toMatch(/[0-9a-f]{32}/);
+  });
+
   it("that is not there, a folder, or endless is refused", async () => {
     for (const place of [path("none"), directory, ...(existsSync("/dev/zero") ? ["/dev/zero"] : [])]) {
       expect(await rejectionOf(readApiKeyFile(place))).toMatchObject({ code: "key" });

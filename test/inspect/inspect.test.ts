@@ -461,6 +461,12 @@ describe("secrets", () => {
     expect(inspection.faults).toEqual([expect.stringContaining("this file is secret")]);
   });
 
+  it("are not shown of a private key as the service's command line keeps it", async () => {
+    const inspection = (await inspectUnverified(toUtf8(`${secret}:p256\n`)))!;
+    expect([inspection.kind, renderInspection(inspection).includes("5e5e")]).toEqual(["API key", false]);
+    expect(inspection.faults).toEqual([expect.stringContaining("this file is secret")]);
+  });
+
   it("are not quoted by a fault of a number", async () => {
     const file = toUtf8(`{"publicKey":"${publicKey}","privateKey":123456789012345678901234567890}`);
     expect(renderJson((await inspectUnverified(file))!)).not.toContain("1234567");
