@@ -420,7 +420,7 @@ export const COMMAND_OPTIONS = {
     ["release", "published releases: folders, whose approvals are verified first, or one YAML file", "file..."],
     ["app", "the application to pin: with --release from it, alone from the service, by its newest boot proof", "name"],
     ["image", "the enclave image that was built: pins PCR0, PCR1 and PCR2, and PCR8 if the image is signed"],
-    ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs or the output of nitro-cli"],
+    ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs, a pcr.json, or the output of nitro-cli"],
     ["binary", "the application binary that was built: pins its SHA-256, which manifests name"],
     ["role-arn", "with --image: the IAM role of the instance on which the enclave runs, for PCR3"],
     ["commitment", `${WITHOUT_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")} (default: live)`],

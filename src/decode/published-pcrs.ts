@@ -1,9 +1,9 @@
 /**
- * Decoding of an image's PCRs as its maker publishes them: as lines of QOS's `nitro.pcrs`, or as the output of
- * `nitro-cli build-enclave` (decode/README.md, "Published PCRs"). They identify an image and nothing else.
+ * Decoding of an image's PCRs as its maker publishes them: as lines of QOS's `nitro.pcrs`, as nitro-cli prints them, or
+ * as JSON with their names (decode/README.md, "Published PCRs"). They identify an image and nothing else.
  */
 import { fromHex, fromUtf8, isAllZero } from "../bytes.js";
-import { FaultList, MalformedError } from "../errors.js";
+import { FaultList, MalformedError, listed } from "../errors.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.js";
 import { PCR_LENGTH } from "./lengths.js";
 
@@ -16,25 +16,32 @@ const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";
 
-/** Whether the first line of a text has this form. */
-export function arePcrLines(text: string): boolean {
+/** Where the JSON of `nitro-cli build-enclave` begins, behind the lines that it prints before. */
+const BEHIND_BANNER = /^[^{[][^]*?\n(?=\{\s*"Measurements")/;
+
+/** Whether a text has these forms: lines of PCRs, or JSON behind the banner of `nitro-cli build-enclave`. */
+export function arePcrTexts(text: string): boolean {
   const [first] = text.trimStart().slice(0, MAX_LINE).split("\n", 1);
-  return LINE.test(first!.trimEnd());
+  return LINE.test(first!.trimEnd()) || BEHIND_BANNER.test(text);
 }
 
-/** Whether JSON has the form that nitro-cli prints. */
-export function areNitroCliPcrs(json: unknown): boolean {
-  return isJsonObject(json) && isJsonObject(json[MEASUREMENTS]) && Object.hasOwn(json[MEASUREMENTS], "PCR0");
+/** Whether JSON has a form that nitro-cli prints or projects publish. */
+export function arePcrs(json: unknown): boolean {
+  const hasPcr0 = (value: unknown): boolean => isJsonObject(value) && Object.hasOwn(value, "PCR0");
+  const isOfEnclave = (value: unknown): boolean => isJsonObject(value) && hasPcr0(value[MEASUREMENTS]);
+  return hasPcr0(json) || isOfEnclave(json) || (Array.isArray(json) && json.length > 0 && json.every(isOfEnclave));
 }
 
 /**
  * Decodes PCRs 0, 1 and 2, and 8 if present, by index and of 48 bytes each. Throws {@link MalformedError} (`image`, or
- * `json`) for any other PCR, and for one that is missing, repeated, or all zeros as in debug mode.
+ * `json`) for any other PCR, for one that is missing, repeated, or all zeros as in debug mode, and for an enclave that
+ * runs in debug mode.
  */
 export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, Uint8Array>> {
-  const text = fromUtf8(bytes) ?? "";
+  const text = (fromUtf8(bytes) ?? "").replace(BEHIND_BANNER, "");
   const faults = new FaultList();
-  const entries = text.trimStart().startsWith("{") ? jsonEntries(parseJson(bytes), faults) : lineEntries(text, faults);
+  const isJson = /^\s*[[{]/.test(text);
+  const [form, entries] = isJson ? jsonEntries(parseJson(text), faults) : [QOS_FORM, lineEntries(text, faults)];
   const pcrs: Record<number, Uint8Array> = {};
   for (const [name, index, hex] of entries) {
     const value = fromHex(hex);
@@ -46,10 +53,14 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
     else if (Object.hasOwn(pcrs, index)) faults.push({ path: name, message: "appears twice" });
     else pcrs[index] = value;
   }
-  for (const index of WANTED)
+  const isRead = entries.length > 0 || faults.length === 0;
+  for (const index of isRead ? WANTED : [])
     if (!entries.some((entry) => entry[1] === index)) faults.push({ path: `PCR${index}`, message: "missing" });
-  if (faults.length > 0) throw new MalformedError("image", faults);
-  return pcrs;
+  if (faults.length === 0) return pcrs;
+  throw new MalformedError(
+    "image",
+    faults.map(({ path, message }) => ({ path, message: `${message} (read as ${form})` })),
+  );
 }
 
 type Entry = readonly [name: string, index: number, hex: string];
@@ -65,21 +76,52 @@ function lineEntries(text: string, faults: FaultList): Entry[] {
   });
 }
 
-function jsonEntries(json: JsonValue, faults: FaultList): Entry[] {
-  const measurements = isJsonObject(json) ? json[MEASUREMENTS] : undefined;
-  if (!isJsonObject(measurements)) {
-    faults.push({ path: MEASUREMENTS, message: "expected an object" });
-    return [];
-  }
-  const algorithm = measurements["HashAlgorithm"];
-  if (algorithm !== undefined && !(typeof algorithm === "string" && /^sha384\b/i.test(algorithm)))
-    faults.push({ path: `${MEASUREMENTS}.HashAlgorithm`, message: "expected Sha384" });
-  return namedEntries(measurements, faults);
+const QOS_FORM = "lines of nitro.pcrs";
+const ENCLAVES_FORM = "the list of nitro-cli describe-enclaves";
+const OUTPUT_FORM = "the output of nitro-cli";
+const PLAIN_FORM = 'PCRs as {"PCR0", "PCR1", "PCR2"}';
+
+/** Returns the form that the JSON was taken for, and its PCRs. */
+function jsonEntries(json: JsonValue, faults: FaultList): readonly [form: string, Entry[]] {
+  if (Array.isArray(json)) return [ENCLAVES_FORM, enclaveEntries(json, faults)];
+  if (isJsonObject(json) && isJsonObject(json[MEASUREMENTS]))
+    return [OUTPUT_FORM, outputEntries(json, json[MEASUREMENTS], faults)];
+  if (isJsonObject(json) && Object.hasOwn(json, "PCR0")) return [PLAIN_FORM, namedEntries(json, "", faults)];
+  faults.push({ path: MEASUREMENTS, message: "expected an object" });
+  return [OUTPUT_FORM, []];
 }
 
-function namedEntries(measurements: JsonObject, faults: FaultList): Entry[] {
-  return Object.entries(measurements).flatMap(([name, value]): Entry[] => {
-    if (name === "HashAlgorithm") return [];
+function enclaveEntries(enclaves: readonly JsonValue[], faults: FaultList): Entry[] {
+  const [only, ...others] = enclaves;
+  const names = enclaves.map((one) => (isJsonObject(one) ? String(one["EnclaveName"] ?? one["EnclaveID"]) : "?"));
+  if (others.length > 0)
+    faults.push({
+      path: "",
+      message: `${enclaves.length} enclaves (${listed(names, ", ")}): keep the one that is meant`,
+    });
+  else if (!isJsonObject(only) || !isJsonObject(only[MEASUREMENTS]))
+    faults.push({ path: MEASUREMENTS, message: only === undefined ? "no enclave runs" : "expected an object" });
+  else return outputEntries(only, only[MEASUREMENTS], faults);
+  return [];
+}
+
+/** Reads the output for one image or enclave. nitro-cli shows the image's PCRs of a debug enclave, which attests zeros. */
+function outputEntries(output: JsonObject, measurements: JsonObject, faults: FaultList): Entry[] {
+  if (/DEBUG/i.test(String(output["Flags"] ?? "")))
+    faults.push({
+      path: "Flags",
+      message:
+        "this enclave runs in debug mode and attests zeros; nitro-cli shows the PCRs of its image all the same: use " +
+        "the output of nitro-cli build-enclave, or of an enclave without --debug-mode",
+    });
+  return namedEntries(measurements, `${MEASUREMENTS}.`, faults);
+}
+
+function namedEntries(measurements: JsonObject, place: string, faults: FaultList): Entry[] {
+  const { HashAlgorithm: algorithm, ...pcrs } = measurements;
+  if (algorithm !== undefined && !(typeof algorithm === "string" && /^sha384\b/i.test(algorithm)))
+    faults.push({ path: `${place}HashAlgorithm`, message: "expected Sha384" });
+  return Object.entries(pcrs).flatMap(([name, value]): Entry[] => {
     const index = MEMBER.exec(name)?.[1];
     if (index !== undefined && typeof value === "string") return [[name, Number(index), value]];
     faults.push({ path: name, message: index === undefined ? "unknown member" : "expected a string" });

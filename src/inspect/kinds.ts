@@ -7,7 +7,7 @@ import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
-import { areNitroCliPcrs, arePcrLines } from "../decode/published-pcrs.js";
+import { arePcrs, arePcrTexts } from "../decode/published-pcrs.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { MalformedError, attempt } from "../errors.js";
 import { isImageStart } from "../image/header.js";
@@ -235,8 +235,8 @@ export const KINDS = {
     takenBy: ["--pcrs"],
     made: "nitro-cli build-enclave prints them",
     advice: "bootproof pin --pcrs makes a policy of them",
-    json: areNitroCliPcrs,
-    text: ["text", arePcrLines],
+    json: arePcrs,
+    text: ["text", arePcrTexts],
   },
   policy: {
     is: "a policy",

@@ -331,10 +331,18 @@ const PCRS = ["11", "22", "33"].map((byte) => byte.repeat(48));
 const LINES = PCRS.map((pcr, index) => `${pcr} PCR${index}\n`).join("");
 const NITRO = { Measurements: { HashAlgorithm: "Sha384 { ... }", PCR0: PCRS[0], PCR1: PCRS[1], PCR2: PCRS[2] } };
 
+const { HashAlgorithm: _, ...PLAIN } = NITRO.Measurements;
+const ENCLAVE = { EnclaveName: "hello", EnclaveID: "i-0-enc17", State: "RUNNING", Flags: "NONE", ...NITRO };
+const BANNER = "Start building the Enclave Image...\nEnclave Image successfully created.\n";
+
 describe("published PCRs", () => {
   it.each([
     ["nitro.pcrs", LINES, "text"],
     ["what nitro-cli prints", JSON.stringify(NITRO), "JSON"],
+    ["what nitro-cli build-enclave prints", BANNER + JSON.stringify(NITRO, null, 2), "text"],
+    ["a pcr.json", JSON.stringify(PLAIN), "JSON"],
+    ["the measurements alone", JSON.stringify(NITRO.Measurements), "JSON"],
+    ["one enclave of nitro-cli describe-enclaves", JSON.stringify([ENCLAVE]), "JSON"],
   ])("%s are inspected, and pinned as an image is", async (_, content, encoding) => {
     const file = fileOf(content);
     const { stdout } = await bootproof(["inspect", file, "--format", "json"]);
@@ -362,6 +370,26 @@ describe("published PCRs", () => {
     ["a short one", measurements({ PCR1: "11" }), /PCR1: expected 96 hex digits/],
     ["another hash", measurements({ HashAlgorithm: "Sha256" }), /HashAlgorithm: expected Sha384/],
     ["a number", measurements({ PCR1: 1 }), /PCR1: expected a string/],
+    [
+      "another hash without its object",
+      fileOf({ ...PLAIN, HashAlgorithm: "Sha256" }),
+      /HashAlgorithm: expected Sha384/,
+    ],
+    [
+      "an enclave in debug mode",
+      fileOf([{ ...ENCLAVE, Flags: "DEBUG_MODE" }]),
+      /Flags: this enclave runs in debug mode/,
+    ],
+    [
+      "several enclaves",
+      fileOf([ENCLAVE, { ...ENCLAVE, EnclaveName: "other" }]),
+      /2 enclaves \(hello, other\): keep the/,
+    ],
+    [
+      "a form, which is named",
+      fileOf([{ ...NITRO, Measurements: { PCR0: PCRS[0] } }]),
+      /PCR1: missing \(read as the list of/,
+    ],
     ["an unknown member", measurements({ PCRO: PCRS[0] }), /PCRO: unknown member/],
     ["a release", vector("releases/r2025.9.3.yaml"), /this is a published release; --release takes it/],
   ])("are refused with %s", (_, file, message) =>
