@@ -11,8 +11,9 @@ import { areFolders, filesInFolder } from "./release-folders.js";
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, and the PCRs of an image as published. A
-folder of published releases is shown file by file; of a page (verify --format html), the evidence in it.
+YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, the PCRs of an image as published, and
+provenance bundles, also as GitHub, npm and gh attestation hand them out. A folder of published releases is shown file
+by file; of a page (verify --format html), the evidence in it.
 
 Examples:
     $ bootproof inspect boot.json
@@ -22,7 +23,7 @@ Examples:
 
 const KNOWN =
   "Known kinds: boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
+  "bundles, policies, reports, releases, approvals, PCRs of images, requests, provenance bundles and enclave images";
 
 export const addInspectCommand = commandOf<"inspect", [file: string]>(
   "inspect",

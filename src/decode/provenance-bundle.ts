@@ -60,11 +60,40 @@ export function decodeProvenanceBundle(input: unknown): ProvenanceBundle {
   return requireWhole("provenance", readProvenanceBundle(text.value));
 }
 
-/** Returns the texts of one bundle or of JSON Lines. Throws {@link MalformedError} (`json`) if it is not UTF-8. */
+/**
+ * Returns the texts of one bundle, of JSON Lines, or of the bundles in a {@link wrappedBundles wrapper}. Throws {@link
+ * MalformedError} (`json`) if it is not UTF-8.
+ */
 export function splitBundles(file: string | Uint8Array): readonly string[] {
   const text = typeof file === "string" ? file : fromUtf8(file);
   if (text === null) throw fault("not UTF-8");
-  return jsonLines(text).map((line) => line.text);
+  const wrapped = attempt(() => wrappedBundles(parseJson(text))).value ?? null;
+  return wrapped?.map(bundleText) ?? jsonLines(text).map((line) => line.text);
+}
+
+/**
+ * Returns the bundles in a list of bundles, in an answer of the attestation API of GitHub or npm, or in the output of
+ * `gh attestation verify --format json`. Null for any other JSON. npm's own statements of publication, under a public
+ * key, are left out beside others, since no policy can demand them.
+ */
+export function wrappedBundles(json: JsonValue): readonly JsonValue[] | null {
+  const list = isJsonObject(json) ? json["attestations"] : json;
+  if (!Array.isArray(list)) return null;
+  const items = (list as readonly JsonValue[]).map((item) => insideOf(item));
+  const bundles = items.filter((item) => isJsonObject(item) && Object.hasOwn(item, "verificationMaterial"));
+  if (bundles.length === 0) return null;
+  const certified = items.filter((item) => !isUnderPublicKey(item));
+  return certified.length === 0 ? items : certified;
+}
+
+function insideOf(item: JsonValue): JsonValue {
+  const attestation = isJsonObject(item) ? (item["attestation"] ?? item) : item;
+  return isJsonObject(attestation) ? (attestation["bundle"] ?? attestation) : attestation;
+}
+
+function isUnderPublicKey(item: JsonValue): boolean {
+  const material = isJsonObject(item) ? item["verificationMaterial"] : undefined;
+  return isJsonObject(material) && Object.hasOwn(material, "publicKey");
 }
 
 /**
@@ -80,7 +109,16 @@ export function notBundle(text: string): string | null {
   }
   const has = (name: string): boolean => isJsonObject(json) && (json[name] ?? null) !== null;
   if (has("verificationMaterial") && (has("dsseEnvelope") || has("messageSignature"))) return null;
-  return "not a Sigstore bundle: expected verificationMaterial and dsseEnvelope";
+  return isBareEnvelope(json) ? BARE_ENVELOPE : "not a Sigstore bundle: expected verificationMaterial and dsseEnvelope";
+}
+
+export const BARE_ENVELOPE =
+  "a bare DSSE envelope: it carries no certificate and no entry of a log, so nothing shows who signed it. Get the " +
+  "Sigstore bundle of the build (gh attestation download)";
+
+/** Whether JSON is a signed statement without a bundle around it, as older releases carry it. */
+export function isBareEnvelope(json: unknown): boolean {
+  return isJsonObject(json) && json["payloadType"] === PAYLOAD_TYPE && Array.isArray(json["signatures"]);
 }
 
 /** Returns the JSON text of a bundle. Throws {@link MalformedError} (`json`) if it has none or is too large. */

@@ -53,14 +53,17 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
     else if (Object.hasOwn(pcrs, index)) faults.push({ path: name, message: "appears twice" });
     else pcrs[index] = value;
   }
-  const isRead = entries.length > 0 || faults.length === 0;
-  for (const index of isRead ? WANTED : [])
-    if (!entries.some((entry) => entry[1] === index)) faults.push({ path: `PCR${index}`, message: "missing" });
+  refuseMissing(entries, faults);
   if (faults.length === 0) return pcrs;
-  throw new MalformedError(
-    "image",
-    faults.map(({ path, message }) => ({ path, message: `${message} (read as ${form})` })),
-  );
+  const read = faults.map(({ path, message }) => ({ path, message: `${message} (read as ${form})` }));
+  throw new MalformedError("image", read);
+}
+
+/** Adds a fault for each PCR that is missing, unless the whole form was not read. */
+function refuseMissing(entries: readonly Entry[], faults: FaultList): void {
+  if (entries.length === 0 && faults.length > 0) return;
+  for (const index of WANTED)
+    if (!entries.some((entry) => entry[1] === index)) faults.push({ path: `PCR${index}`, message: "missing" });
 }
 
 type Entry = readonly [name: string, index: number, hex: string];
@@ -105,7 +108,7 @@ function enclaveEntries(enclaves: readonly JsonValue[], faults: FaultList): Entr
   return [];
 }
 
-/** Reads the output for one image or enclave. nitro-cli shows the image's PCRs of a debug enclave, which attests zeros. */
+/** Reads the output for one image or enclave. nitro-cli shows the image's PCRs even of a debug enclave. */
 function outputEntries(output: JsonObject, measurements: JsonObject, faults: FaultList): Entry[] {
   if (/DEBUG/i.test(String(output["Flags"] ?? "")))
     faults.push({

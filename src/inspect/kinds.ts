@@ -7,6 +7,7 @@ import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import { wrappedBundles } from "../decode/provenance-bundle.js";
 import { arePcrs, arePcrTexts } from "../decode/published-pcrs.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { MalformedError, attempt } from "../errors.js";
@@ -301,7 +302,9 @@ export const KINDS = {
     made: "gh attestation download gets one",
     advice: "bootproof verify --provenance verifies it, a page cannot",
     format: ["mediaType", "application/vnd.dev.sigstore.bundle"],
-    marked: (json) => has(json, "verificationMaterial") && hasOneOf(json, "dsseEnvelope", "messageSignature"),
+    marked: (json) =>
+      (has(json, "verificationMaterial") && hasOneOf(json, "dsseEnvelope", "messageSignature")) ||
+      wrappedBundles(json) !== null,
     lines: true,
   },
   "trusted root": {

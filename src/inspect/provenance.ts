@@ -3,7 +3,12 @@ import { fromUtf8 } from "../bytes.js";
 import { readBuildIdentity } from "../decode/build-identity.js";
 import { type GithubRelease, isReleaseType, readGithubRelease } from "../decode/github-release.js";
 import { type JsonValue, jsonLines, parseJson } from "../decode/json.js";
-import { type ProvenanceBundle, bundleText, readProvenanceBundle } from "../decode/provenance-bundle.js";
+import {
+  type ProvenanceBundle,
+  bundleText,
+  readProvenanceBundle,
+  wrappedBundles,
+} from "../decode/provenance-bundle.js";
 import { type Reading, attempt } from "../errors.js";
 import {
   type Described,
@@ -24,7 +29,9 @@ const MAX_LINES = 256;
 
 /** Inspects provenance bundles. `json` is undefined for JSON Lines. */
 export async function inspectProvenance(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {
-  return json === undefined ? inspectLines(bytes, inspectBundle) : inspectBundle(json);
+  if (json === undefined) return inspectLines(bytes, inspectBundle);
+  const wrapped = wrappedBundles(json);
+  return wrapped === null ? inspectBundle(json) : inspectEach(wrapped, MAX_LINES, inspectBundle);
 }
 
 export async function inspectTrustedRoot(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {

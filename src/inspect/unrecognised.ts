@@ -2,6 +2,7 @@
 import { fromUtf8, isAllZero } from "../bytes.js";
 import { sentInstead } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
+import { BARE_ENVELOPE, isBareEnvelope } from "../decode/provenance-bundle.js";
 import { decodeFile, insteadOfCose } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
 import { foreignFormat } from "./foreign.js";
@@ -64,6 +65,7 @@ function describeValue(value: JsonValue): string {
   if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
   const sent = sentInstead(value);
   if (sent !== null) return sent;
+  if (isBareEnvelope(value)) return BARE_ENVELOPE;
   if (isAppProofOfOtherNames(value)) return OTHER_NAMES;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";

@@ -57,6 +57,26 @@ describe("measure --provenance", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("provenance (--provenance)")]);
   });
 
+  it.each([
+    ["a list", (bundle: unknown) => [bundle]],
+    ["an answer of the attestation API", (bundle: unknown) => ({ attestations: [{ bundle }] })],
+    ["gh attestation verify", (bundle: unknown) => [{ attestation: { bundle } }]],
+  ])("takes the bundle out of the wrapper of %s", async (_, wrap) => {
+    const file = fileOf(wrap(JSON.parse(GENUINE)), "wrapped.json");
+    const { code, stdout } = await measure(BINARY, "--policy", POLICY, "--provenance", file);
+    expect([code, stdout.split(":", 1)]).toEqual([0, ["PINNED"]]);
+  });
+
+  it("refuses a bare DSSE envelope in so many words, as inspect does", async () => {
+    const { dsseEnvelope } = JSON.parse(GENUINE) as { dsseEnvelope: object };
+    const words = "a bare DSSE envelope: it carries no certificate and no entry of a log";
+    const line = `${JSON.stringify(dsseEnvelope)}\n`;
+    const [one, two] = [fileOf(line, "build.intoto.jsonl"), fileOf(line.repeat(2), "builds.intoto.jsonl")];
+    await refused(2, measure(BINARY, "--policy", POLICY, "--provenance", one), words);
+    await refused(2, measure(BINARY, "--policy", POLICY, "--provenance", two), `bundle 2: ${words}`);
+    await refused(2, bootproof(["inspect", one]), words);
+  });
+
   it("refuses another binary, and says by which check", async () => {
     const { code, stdout } = await measure(OTHER, "--policy", POLICY, "--provenance", BUILD);
     expect([code, stdout.split(":", 1)]).toEqual([1, ["DIFFERENT"]]);

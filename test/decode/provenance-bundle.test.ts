@@ -229,6 +229,21 @@ describe("a file", () => {
     expect(splitBundles('{\n"a":1,\n}')).toHaveLength(1);
   });
 
+  const bundle = JSON.parse(GENUINE) as Record<string, Record<string, unknown>>;
+  const published = { ...bundle, verificationMaterial: { publicKey: { hint: "SHA256:x" } } };
+  it.each<[string, unknown, unknown[]]>([
+    ["a list", [bundle, bundle], [bundle, bundle]],
+    ["GitHub's API", { attestations: [{ repository_id: 1, bundle }] }, [bundle]],
+    ["gh attestation verify", [{ attestation: { bundle }, verificationResult: {} }], [bundle]],
+    ["npm's API", { attestations: [{ predicateType: "x", bundle: published }, { bundle }] }, [bundle]],
+    ["npm's API without a build", { attestations: [{ bundle: published }] }, [published]],
+    ["a list with something else in it", [bundle, { a: 1 }], [bundle, { a: 1 }]],
+    ["a list of something else", [{ a: 1 }], [[{ a: 1 }]]],
+    ["an answer without any", { attestations: [] }, [{ attestations: [] }]],
+  ])("has the bundles in the wrapper of %s", (_, file, inside) => {
+    expect(splitBundles(JSON.stringify(file, null, 2)).map((text) => JSON.parse(text) as unknown)).toEqual(inside);
+  });
+
   it.each([
     ["", "not JSON"],
     ["{", "not JSON"],
@@ -237,6 +252,7 @@ describe("a file", () => {
     ['{"verificationMaterial":{}}', "not a Sigstore bundle"],
     ['{"verificationMaterial":null,"dsseEnvelope":{}}', "not a Sigstore bundle"],
     ['{"dsseEnvelope":{}}', "not a Sigstore bundle"],
+    [JSON.stringify((JSON.parse(GENUINE) as { dsseEnvelope: object }).dsseEnvelope), "carries no certificate"],
   ])("%j is not a bundle at all", (text, why) => {
     expect(notBundle(text)).toContain(why);
   });

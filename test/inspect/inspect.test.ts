@@ -506,6 +506,18 @@ describe("provenance", () => {
     expect(renderInspection(inspection)).toContain("repositoryId  123456789");
   });
 
+  it("is shown in the wrapper in which an API hands it out", async () => {
+    const inspection = (await inspectUnverified(
+      toUtf8(`{"attestations":[{"bundle":${bundle}},{"bundle":${bundle}}]}`),
+    ))!;
+    expect([inspection.kind, inspection.faults, (inspection.says as unknown[]).length]).toEqual([
+      "provenance bundle",
+      [],
+      2,
+    ]);
+    expect(inspection).toMatchObject({ says: [{ identity }, { identity }] });
+  });
+
   it("is shown as that of a release", async () => {
     const releases = new LabSigstore({ kind: "private" });
     const released = releases.attest({ at, digest: new Uint8Array(32), release: {} });

@@ -72,6 +72,12 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
     "provenance bundle",
   ],
   ["a signature of a file", json({ verificationMaterial: {}, messageSignature: {} }), "provenance bundle"],
+  [
+    "provenance bundles as an API answers them",
+    text(`{"attestations":[{"bundle":${provenance}}]}`),
+    "provenance bundle",
+  ],
+  ["provenance bundles in a list", text(`[${provenance}]`), "provenance bundle"],
   ["provenance bundles, a line each", text(`${provenance}\n${provenance}\n`), "provenance bundle"],
   ["a provenance bundle above another line", text(`${provenance}\nx`), "provenance bundle"],
   ["a provenance bundle below another line", text(`{}\n${provenance}`), null],
