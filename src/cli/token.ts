@@ -117,9 +117,16 @@ function refuseUseless(
     args.fault("--public-key: expected a P-256 key in hex: 66 digits, or 130 of an uncompressed one");
 }
 
+/** Reads a token, also as the value of an Authorization header. */
 async function textIn(files: InputFiles, path: string): Promise<string | undefined> {
   const bytes = await files.raw(path);
-  return bytes && files.textOf(path, bytes)?.replace(/\r?\n$/, "");
+  return (
+    bytes &&
+    files
+      .textOf(path, bytes)
+      ?.replace(/\r?\n$/, "")
+      .replace(/^Bearer +/i, "")
+  );
 }
 
 interface Parts extends TokenOptions<ExpectedToken> {

@@ -28,7 +28,10 @@ export interface SignedCheckpoint extends Checkpoint {
 }
 
 export interface ReadCheckpointOptions {
-  /** Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo). Default: signatures are not checked. */
+  /**
+   * Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo), or as a {@link vkeyOf vkey}, whose name the origin then
+   * has to be. Default: signatures are not checked.
+   */
   readonly key?: string;
   /** The expected origin. Default: any. The signature covers the origin. */
   readonly origin?: string;
@@ -75,21 +78,18 @@ export async function readCheckpoint(
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
   const { key, origin } = typedOptions("options", options, { key: demand(text), origin: demand(text) });
-  return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
+  return readSigned(openNote(note), key === undefined ? null : await namedKeyOf(key), origin);
 }
 
-async function readSigned(
-  opened: OpenedNote,
-  publicKey: Uint8Array | null,
-  origin?: string,
-): Promise<SignedCheckpoint> {
+async function readSigned(opened: OpenedNote, key: NamedKey | null, demanded?: string): Promise<SignedCheckpoint> {
   const checkpoint = checkpointOf(opened.text);
+  const origin = demanded ?? key?.name ?? undefined;
   if (origin !== undefined && checkpoint.origin !== origin)
     throw new CheckpointError(
       `the checkpoint is of another log: its origin is ${checkpoint.origin}, expected ${origin}`,
     );
-  if (publicKey !== null) await verifyNote(opened, checkpoint.origin, publicKey);
-  return { ...checkpoint, isVerified: publicKey !== null };
+  if (key !== null) await verifyNote(opened, key.name ?? checkpoint.origin, key.publicKey);
+  return { ...checkpoint, isVerified: key !== null };
 }
 
 /** Returns the default origin of the log whose first file has this name. */
@@ -211,11 +211,47 @@ async function signNote(text: string, name: string, { publicKey, sign }: NoteSig
  * ```
  */
 export function requireLogKey(pem: string, kind: "private" | "public"): void {
-  derOf(pem, kind === "private" ? PRIVATE : PUBLIC);
+  if (kind === "private") derOf(pem, PRIVATE);
+  else publicKeyOf(pem);
 }
 
-function publicKeyOf(pem: string): Uint8Array {
-  return derOf(pem, PUBLIC);
+/** A public key, with the name that a vkey gives it. */
+interface NamedKey {
+  readonly publicKey: Uint8Array;
+  readonly name: string | null;
+}
+
+/** A vkey of signed notes: the key's name, its id, and the key behind its type. */
+const VKEY = /^\s*([^\p{White_Space}\p{C}+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\s*$/u;
+
+function publicKeyOf(text: string): NamedKey & { readonly id: string | null } {
+  const [, name, id = null, base64 = ""] = VKEY.exec(text) ?? [];
+  if (name === undefined) return { publicKey: derOf(text, PUBLIC), name: null, id };
+  const key = fromBase64(base64);
+  if (key?.length !== 33 || key[0] !== ED25519_TYPE)
+    throw new TypeError(`a vkey of another kind of key, or a damaged one: ${PUBLIC.words}`);
+  return { publicKey: key.slice(1), name, id };
+}
+
+async function namedKeyOf(text: string): Promise<NamedKey> {
+  const { publicKey, name, id } = publicKeyOf(text);
+  if (name !== null && toHex(await keyIdOf(name, publicKey)) !== id)
+    throw new CheckpointError("the vkey was changed: its id is not that of its name and key");
+  return { publicKey, name };
+}
+
+/**
+ * Returns the vkey (https://c2sp.org/signed-note) of a log's public key, `NAME+ID+KEY`, by which other tools verify its
+ * notes. `name` is the log's origin. Rejects with TypeError for another key or name.
+ * @example
+ * ```ts
+ * const vkey = await vkeyOf("bootproof-log/signer", publicKey);
+ * ```
+ */
+export async function vkeyOf(name: string, publicKey: string): Promise<string> {
+  if (!isOrigin(name)) throw new TypeError(`the name of a log's key is its origin: expected ${ORIGIN_WORDS}`);
+  const key = derOf(publicKey, PUBLIC);
+  return `${name}+${toHex(await keyIdOf(name, key))}+${toBase64(concatBytes(Uint8Array.of(ED25519_TYPE), key))}`;
 }
 
 /** `prefix` is the DER encoding of RFC 8410 before the 32 bytes of the key. */

@@ -28,7 +28,7 @@ export type {
   WatchResult,
   Watched,
 } from "./line.js";
-export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
+export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint, vkeyOf } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { watch } from "./watch.js";
 export type { Silent, WatchOptions, WatchPoll, WatchStatus, WatchSummary } from "./watch.js";

@@ -19,6 +19,22 @@ function keyFile(content: unknown): string {
   return path;
 }
 
+/** PKCS#8 with the public half (RFC 5958), as libraries of Rust write it. */
+function withPublicHalf(tag: string, half = hexOf(ed25519.publicKey, "x")): string {
+  const inside = `020101300506032b657004220420${hexOf(ed25519.privateKey, "d")}${tag}${half}`;
+  const der = Buffer.from(`30${(inside.length / 2).toString(16)}${inside}`, "hex");
+  return `-----BEGIN PRIVATE KEY-----\n${der.toString("base64")}\n-----END PRIVATE KEY-----\n`;
+}
+
+function hexOf(key: KeyObject, member: "d" | "x"): string {
+  return Buffer.from(key.export({ format: "jwk" })[member]!, "base64url").toString("hex");
+}
+
+function openssh(type: string): string {
+  const body = Buffer.from(`openssh-key-v1\0none\0${type}\0${SECRET}`).toString("base64");
+  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${body}\n-----END OPENSSH PRIVATE KEY-----\n`;
+}
+
 /** `openssl ecparam -genkey` writes the curve first. */
 const PARAMETERS = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
 
@@ -29,6 +45,14 @@ describe("a key", () => {
     ["SEC1 after its parameters", PARAMETERS + pem(privateKey, "sec1"), publicKey, "ES256"],
     ["PKCS#1", pem(rsa.privateKey, "pkcs1"), rsa.publicKey, "PS256"],
     ["RSA in PKCS#8", pem(rsa.privateKey, "pkcs8"), rsa.publicKey, "PS256"],
+    [
+      "PKCS#8 with text around it",
+      `Bag Attributes\n    localKeyID: 01\n${pem(privateKey, "pkcs8")}end\n`,
+      publicKey,
+      "ES256",
+    ],
+    ["PKCS#8 of Ed25519 with its public half", withPublicHalf("812100"), ed25519.publicKey, "EdDSA"],
+    ["the same as an older library writes it", withPublicHalf("a123032100"), ed25519.publicKey, "EdDSA"],
     ["a JWK", { ...privateKey.export({ format: "jwk" }), kid: "ci" }, publicKey, "ES256"],
     [
       "a JWK as Node writes it",
@@ -78,7 +102,22 @@ describe("a key", () => {
     ["an older encrypted PEM", legacy, /an encrypted PEM/],
     ["a public key", publicKey.export({ format: "pem", type: "spki" }), /no supported private key in it/],
     ["a damaged PEM", pem(privateKey, "pkcs8").replace(/\n.{8}/, "\nAAAAAAAA"), /a damaged PEM/],
-    ["an OpenSSH key", `-----BEGIN OPENSSH PRIVATE KEY-----\n${SECRET}\n`, /no supported private key in it/],
+    [
+      "an OpenSSH key",
+      openssh("ecdsa-sha2-nistp256"),
+      /OpenSSH's form: rewrite a copy of it as PKCS#8 \(ssh-keygen -p -m PKCS8/,
+    ],
+    [
+      "an OpenSSH key of Ed25519",
+      openssh("ssh-ed25519"),
+      /OpenSSH's form, which ssh-keygen does not rewrite: make another/,
+    ],
+    ["two private keys", pem(privateKey, "pkcs8").repeat(2), /2 private keys in it/],
+    [
+      "a public half of another key",
+      withPublicHalf("812100", "ab".repeat(32)),
+      /its public half is not that of its private/,
+    ],
     [
       "secp256k1",
       pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey, "pkcs8"),

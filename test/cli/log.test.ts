@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { signCheckpoint } from "../../src/run/index.js";
+import { signCheckpoint, vkeyOf } from "../../src/run/index.js";
 import { NO_LINES, type RunEvent, lineAfter } from "../../src/run/line.js";
 import { START, audited, chained, linesOf, textOf } from "../run/lines.js";
 import { bootproof, fileOf, refusal, refused } from "./support.js";
@@ -53,6 +53,7 @@ const noNote = inFolder("no.note", "text\n");
 const NAMED: Readonly<Record<string, string | readonly string[]>> = {
   ...note,
   ...{ one, two, three, emptyThree, alone, noNote, all: [one, two, three] },
+  vkey: ["--key", inFolder("log.vkey", `${await vkeyOf("bootproof-log/b", own.publicKey)}\n`)],
   ...{ privateKey, newPrivate, newPublic, foreignPublic, key: ["--key", publicKey], sign: ["--key", privateKey] },
   rotated: ["--key", newPrivate, "--after", note.eight, "--key", publicKey],
 };
@@ -124,6 +125,7 @@ describe("log verify", () => {
       /^BROKEN: \S+alone\.jsonl: line 5: two chains were given: .*--after FILE/,
     ],
     ["a checkpoint", "$all --checkpoint $ten $key", 0, /^WHOLE: /],
+    ["a checkpoint and a vkey of its log", "$all --checkpoint $ten $vkey", 0, /^WHOLE: /],
     ["a checkpoint without a key", "$all --checkpoint $ten", 1, /^INCOMPLETE: .*was not checked; pass/],
     ["a cut log", "$one $two --checkpoint $ten $key", 1, /^BROKEN: .* lines 1 to 8, and the checkpoint is of line 10/],
     ["an archived beginning", "$three --after $eight $key", 0, /^WHOLE: .*: 2 lines.*\n.*\n.*vouches for them/],
@@ -149,6 +151,11 @@ describe("log verify", () => {
       "of another origin",
       "$all --checkpoint $elsewhere $key --origin bootproof-log/b",
       /its origin is bootproof-log\/a, expected bootproof-log\/b/,
+    ],
+    [
+      "of another log than the vkey's",
+      "$all --checkpoint $elsewhere $vkey",
+      /its origin is bootproof-log\/a, expected/,
     ],
   ])("refuses a note %s", (_, args, words) => refused(1, bootproof(["log", "verify", ...argv(args)]), words));
 

@@ -1,4 +1,5 @@
 /** What a team types to sign policies: a roll-out, a key service, a renewal, and everything that is refused. */
+import { createPrivateKey } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -92,6 +93,16 @@ describe("a roll-out", () => {
     expect(payloadIn(stdout)).toMatchObject({ version: 1, expiresAt: "2026-03-04T17:06:07.000Z" });
     expect(stderr).toMatch(/^Version 1 of prod\/signer\nwarning: 1 of 2 keys must sign the next version: two groups/);
     expect((await bootproof(words`policy review -`, { stdin: stdout })).code).toBe(0);
+  });
+
+  it("takes a private key as SEC1, and with text around its block", async () => {
+    const sec1 = createPrivateKey(bob.pem).export({ type: "sec1", format: "pem" }).toString();
+    const set = setOf(1, alice, bob);
+    for (const content of [sec1, `subject=CN = bob\n${bob.pem}`]) {
+      const key = fileWith(content);
+      const { stdout } = await good(words`policy sign ${policy} --signers ${set} --key ${key} --valid 12h`);
+      expect(payloadIn(stdout)).toMatchObject({ version: 1 });
+    }
   });
 
   it("shows which keys sign from then on, where the set changes", async () => {

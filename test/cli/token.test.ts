@@ -65,6 +65,12 @@ describe("bootproof token", () => {
     expect((await bootproof([...args, "--now", "2025-06-02T15:07:17Z"])).code).toBe(1);
   });
 
+  it("reads a token with the scheme of an Authorization header before it", async () => {
+    for (const scheme of ["Bearer ", "bearer "])
+      expect((await run(kept(`${scheme}${sessionToken()}`), ...OWN)).code).toBe(0);
+    expect((await run(kept(`Basic ${sessionToken()}`), ...OWN)).code).toBe(1);
+  });
+
   it("reads stdin", async () => {
     const surroundings = { stdin: sessionToken() };
     const answer = await bootproof(["token", "-", "--policy", policy, ...AT, ...OWN], surroundings);

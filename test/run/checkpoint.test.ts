@@ -7,6 +7,7 @@ import {
   CheckpointError,
   type VerifyRunOptions,
   readCheckpoint,
+  vkeyOf,
   signCheckpoint,
   verifyRun,
 } from "../../src/run/index.js";
@@ -140,6 +141,21 @@ describe("a checkpoint", () => {
     await expect(refused).rejects.toThrow(message);
     const [, secret = "none"] = /\n([^-\n]+)/.exec(key) ?? [];
     expect(((await refused.catch((error: Error) => error.message)) as string).includes(secret)).toBe(false);
+  });
+
+  it("is verified with a vkey, whose name its origin has to be", async () => {
+    const vkey = await vkeyOf(origin, publicKey);
+    expect(vkey).toMatch(/^bootproof-log\/\S+\+[0-9a-f]{8}\+A[A-Za-z0-9+/]{42}[A-Za-z0-9+/=]=?$/);
+    expect(await readCheckpoint(note, { key: `${vkey}\n` })).toMatchObject({ origin, isVerified: true });
+    const elsewhere = await vkeyOf("bootproof-log/elsewhere", publicKey);
+    await expect(readCheckpoint(note, { key: elsewhere })).rejects.toThrow(
+      /its origin is .*, expected bootproof-log\/elsewhere/,
+    );
+    const changed = vkey.replace(/\+[0-9a-f]{8}\+/, "+00000000+");
+    await expect(readCheckpoint(note, { key: changed })).rejects.toThrow(/the vkey was changed/);
+    const otherKind = vkey.replace(/\+[^+]+$/, `+${btoa("\u0002".repeat(33))}`);
+    await expect(readCheckpoint(note, { key: otherKind })).rejects.toThrow(/another kind of key/);
+    await expect(vkeyOf("a b", publicKey)).rejects.toThrow(TypeError);
   });
 
   it("is not verified with a private key, or a key of another kind", async () => {
