@@ -283,11 +283,21 @@ export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions 
     ...(build.pcrs && { pcrs: hexOfPcrs(build.pcrs) }),
     ...(build.pivotHash && { pivotHash: hexOf("pivotHash", build.pivotHash, SHA256_LENGTH) }),
   };
+  refuseParts(measured);
   const deployment = buildName(measured, options.namespace);
   const { name = deployment, trustAnchors, ...rest } = options;
   const made = unseen({ name, deployment, measured, options: rest, trustAnchors });
   if (made.faults.length > 0) throw new MalformedError("policy", made.faults);
   return made;
+}
+
+/** Refuses PCRs of a part of an image: who measures a build has all three, and PCR0 alone leaves something open. */
+function refuseParts({ pcrs }: { readonly pcrs?: Readonly<Record<string, string>> }): void {
+  const missing = pcrs === undefined ? [] : [0, 1, 2].filter((index) => pcrs[index] === undefined);
+  if (missing.length > 0)
+    throw new MalformedError("policy", [
+      { path: "build.pcrs", message: `an image has pcrs 0, 1 and 2: ${missing.join(" and ")} missing` },
+    ]);
 }
 
 function buildName(

@@ -57,8 +57,15 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["PCR0 to 2", { pcrs: IMAGE }, BOTH],
   ["PCR0 to 3", { pcrs }, APPLICATION],
   ["PCR3", { pcrs: { "3": A } }, CODE],
-  ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, CODE],
-  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, CODE],
+  ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, []],
+  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, []],
+  ["PCR0 alone", { pcrs: { "0": A } }, BOTH],
+  ["PCR0, binary, role", { pcrs: { "0": A, "3": A }, pivotHash }, []],
+  ["PCR1, binary, role", { pcrs: { "1": A, "3": A }, pivotHash }, CODE],
+  ["PCR2, binary, role", { pcrs: { "2": A, "3": A }, pivotHash }, CODE],
+  ["zeros for PCR0 alone", { pcrs: { "0": ZERO, "3": A }, pivotHash }, CODE],
+  ["PCR0, and zeros for PCR1", { pcrs: { "0": A, "1": ZERO, "3": A }, pivotHash }, CODE],
+  ["legacy: PCR0, binary, role", { commitment: "legacy", pcrs: { "0": A, "3": A }, pivotHash }, APPLICATION],
   ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, CODE],
   ["image and binary", { pcrs: IMAGE, pivotHash }, OPERATOR],
   ["image and workloads", { pcrs: IMAGE, workloads }, OPERATOR],
@@ -118,7 +125,8 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["zeros among the values of PCR3", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, OPERATOR],
 
   ["two images", { pcrs: [pcrs, pcrs], pivotHash }, []],
-  ["two images, one of them without PCR2", { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash }, CODE],
+  ["two images, one of them without PCR2", { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash }, []],
+  ["two images, one of them without PCR0", { pcrs: [pcrs, { "1": A, "2": A, "3": A }], pivotHash }, CODE],
   ["two images, one of them in no role", { pcrs: [pcrs, IMAGE], pivotHash }, OPERATOR],
 
   ["the public quorum key", { pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, OPERATOR],
@@ -248,13 +256,31 @@ describe("a deployment of kind nitro", () => {
     ["fields alone", { userData: "00", publicKey: KEY }, false],
     ["PCR8 of zeros", { pcrs: { "8": ZERO } }, false],
     ["PCR8 of perhaps zeros", { pcrs: { "8": [A, ZERO] } }, false],
-    ["PCR0 and 1", { pcrs: { "0": A, "1": A } }, false],
-    ["PCR0 and 2", { pcrs: { "0": A, "2": A } }, false],
+    ["PCR0", { pcrs: { "0": A } }, true],
+    ["PCR0 and 1", { pcrs: { "0": A, "1": A } }, true],
+    ["PCR0 and 2", { pcrs: { "0": A, "2": A } }, true],
+    ["PCR0 or 8", { pcrs: [{ "0": A }, { "8": A }] }, true],
+    ["zeros for PCR0", { pcrs: { "0": ZERO } }, false],
+    ["PCR1", { pcrs: { "1": A } }, false],
+    ["PCR2", { pcrs: { "2": A } }, false],
     ["PCR1 and 2", { pcrs: { "1": A, "2": A } }, false],
     ["zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, false],
     ["one image of two", { pcrs: [IMAGE, { "3": A }] }, false],
   ])("that pins %s", (_, pins, good) => {
     expect(openOf({ kind: "nitro", ...pins })).toEqual(good ? [] : ["image"]);
+  });
+
+  it.each<[string, readonly number[][], boolean]>([
+    ["PCR0", [[0]], true],
+    ["PCR0 and 1", [[0, 1]], true],
+    ["PCR0 to 2, or PCR0", [[0, 1, 2], [0]], true],
+    ["PCR0 to 2", [[0, 1, 2]], false],
+    ["PCR0 and 8", [[0, 8]], false],
+  ])("that pins %s leaves open where sections end: %s", (_, images, isOpen) => {
+    const pins = images.map((indexes) => indexes.map((index) => ({ index, accepted: [A] })));
+    const { answers, reasons } = scopeOfPins({ kind: "nitro", open: [], pcrs: pins, publicKey: KEY }, null);
+    expect(reasons).toEqual(isOpen ? [expect.stringContaining("ramdisks end elsewhere passes; pin pcrs 1 and 2")] : []);
+    expect([answers.image, answers.application]).toEqual([["pcrs"], images.join() === "0,1,2" ? ["pcrs"] : []]);
   });
 
   it.each<[string, JsonObject]>([

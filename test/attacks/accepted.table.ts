@@ -745,6 +745,15 @@ const policies: Accepted[] = [
   weakly("PCR0 to 2 alone, any application of anybody", (all) => [
     { pcrs: drop("3")(all["pcrs"] as JsonObject), open: ["application", "operator"] },
   ]),
+  weakly("PCR0 without PCR1 and 2", (all) => [
+    { ...only(all, "pivotHash", "quorumKey"), pcrs: { "0": (all["pcrs"] as JsonObject)["0"]! } },
+  ]),
+  pinned("PCR0 without PCR1 and 2 beside the set", (all) => [
+    {
+      ...only(all, "manifestSet", "pivotHash", "namespace", "minNonce"),
+      pcrs: { "0": (all["pcrs"] as JsonObject)["0"]! },
+    },
+  ]),
   weakly("image, binary and role", (all) => [only(all, "pcrs", "pivotHash")]),
   weakly("image and binary, of anybody", (all) => [
     { pcrs: drop("3")(all["pcrs"] as JsonObject), pivotHash: all["pivotHash"]!, open: ["operator"] },

@@ -103,12 +103,24 @@ const only =
   (all: JsonObject): JsonObject[] => [Object.fromEntries(names.map((name) => [name, all[name]!]))];
 const noRole = (all: JsonObject): JsonObject => ({ ...all, pcrs: drop("3")(all["pcrs"] as JsonObject) });
 
+const pcr0Of = (all: JsonObject): JsonObject => ({ "0": (all["pcrs"] as JsonObject)["0"]! });
+
 /** Genuine evidence of another party, and the pin that finds it. */
 const byStrangers: Attack[] = [
   ...named<Attack>({
     "a stranger's image, which shows the pinned binary, namespace and nonce": {
       forge: stranger({ measurements: ownImage }),
       judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
+      fails: ["policy.deployment", "policy.pcrs"],
+    },
+    "a stranger's image, where PCR0 is pinned without PCR1 and 2": {
+      forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }),
+      judge: { deployments: (all) => [{ ...only("pivotHash", "quorumKey")(all)[0]!, pcrs: pcr0Of(all) }] },
+      fails: ["policy.deployment", "policy.pcrs"],
+    },
+    "a bare document of another image, where PCR0 alone is pinned": {
+      forge: stranger({ measurements: ownImage }),
+      judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: pcr0Of(all) }] },
       fails: ["policy.deployment", "policy.pcrs"],
     },
     "a stranger's image, which shows the pinned binary and quorum key": {

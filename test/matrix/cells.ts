@@ -144,7 +144,7 @@ function failsAt(name: FactName, door: DoorName): readonly string[] {
   return door === "review" ? [`pin ${name.replace("pin ", "").replace(/^.* of the (\w+)$/, pinOfPart)}`] : fails;
 }
 
-const pinOfPart = (_: string, part: string): string => (part === "role" ? "pcrs" : part);
+const pinOfPart = (_: string, part: string): string => (["role", "bytes"].includes(part) ? "pcrs" : part);
 
 /** Of a command that writes a report as JSON. */
 export function reported({ code, stdout, stderr }: Pick<Answer, "code" | "stdout" | "stderr">): Outcome {

@@ -169,6 +169,13 @@ const PINS = {
 
 /** Beside what the table of pins demands: parts of a pin that another comparison decides. */
 const PARTS_OF_PINS = {
+  "pcrs of the bytes": {
+    class: "manifest",
+    fails: ["policy.pcrs"],
+    deployment: (all) => ({ ...all, pcrs: without("1", "2")(all["pcrs"] as JsonObject) }),
+    other: { built: { application: "another application" } },
+    cells: { measure: { fails: ["pcrs.0"] } },
+  },
   "pcrs of the role": {
     class: "manifest",
     fails: ["policy.pcrs"],
