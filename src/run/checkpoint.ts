@@ -29,8 +29,8 @@ export interface SignedCheckpoint extends Checkpoint {
 
 export interface ReadCheckpointOptions {
   /**
-   * Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo), or as a {@link vkeyOf vkey}, whose name the origin then
-   * has to be. Default: signatures are not checked.
+   * Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo), or as a {@link vkeyOf vkey}, whose name the origin
+   * then has to be. Default: signatures are not checked.
    */
   readonly key?: string;
   /** The expected origin. Default: any. The signature covers the origin. */
