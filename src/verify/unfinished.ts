@@ -37,10 +37,13 @@ export function unfinishedOf(activity: JsonValue | undefined): UnfinishedActivit
     typeof value === "string" ? [`${name} ${word(value)}`] : [],
   );
   const message = isJsonObject(failure) ? failure["message"] : undefined;
-  const says = typeof message === "string" ? `; the service says ${JSON.stringify(cut(message, MAX_MESSAGE))}` : "";
-  return { state, text: `${state} (${[word(status), ...facts].join(", ")})${says}`, cause };
+  const says = typeof message === "string" ? `, and the service says ${JSON.stringify(cut(message, MAX_MESSAGE))}` : "";
+  // The message comes first, since a summary cuts a long text at its end.
+  const text = `${state}${says} (${[word(status.replace(PREFIX, "")), ...facts].join(", ")})`;
+  return { state, text, cause };
 }
 
+const PREFIX = /^ACTIVITY_STATUS_/;
 const MAX_MESSAGE = 500;
 
 function word(text: string): string {

@@ -174,7 +174,7 @@ describe("fetch", () => {
     [
       "one that waits for votes",
       (activity) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
-      /other users have to approve it \(ACTIVITY_STATUS_CONSENSUS_NEEDED, id .*\): fetch it again, with --activity-id/,
+      /other users have to approve it \(CONSENSUS_NEEDED, id .*\): fetch it again, with --activity-id/,
     ],
     ["an app proof", () => readJson(APP_1), /this is an app proof; bootproof verify --app-proof takes it/],
   ])("writes nothing for a file with %s", async (_, change, message) => {
@@ -872,7 +872,7 @@ describe("a service that answers anything", () => {
       expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
         3,
         "",
-        expect.stringContaining("other users have to approve it (ACTIVITY_STATUS_CONSENSUS_NEEDED, id "),
+        expect.stringContaining("other users have to approve it (CONSENSUS_NEEDED, id "),
       ]);
   });
 

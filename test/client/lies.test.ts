@@ -54,9 +54,7 @@ it.each([
   const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(fresh() as never));
   expect(waits).toEqual(waited);
   expect(error.unfinished).toMatchObject({ ...PENDING, id: error.activityId, canApprove: false, votes: [{}] });
-  expect(error.message).toMatch(
-    /the activity is not finished: the service is working on it \(ACTIVITY_STATUS_PENDING, id /,
-  );
+  expect(error.message).toMatch(/the activity is not finished: the service is working on it \(PENDING, id /);
 });
 
 it("the own client polls nothing that waits for votes, and says what may be used of it", async () => {
@@ -75,7 +73,7 @@ it("the own client asks for no evidence of an unfinished activity, which is refu
   for (const more of [{}, { result: {}, appProofs: [] }]) {
     const past = altered(answer, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", ...more });
     const error = await rejectionOf<RejectedActivityError>(verified.verifyActivity(past));
-    expect(error.message).toContain("other users have to approve it (ACTIVITY_STATUS_CONSENSUS_NEEDED, id ");
+    expect(error.message).toContain("other users have to approve it (CONSENSUS_NEEDED, id ");
   }
 });
 

@@ -235,7 +235,7 @@ async function fetchDoor({ lab, url, evidenceUrl }: Wire): Promise<Door> {
       if (response.status !== 200) return { ...NONE, kind: "error", message: answer };
       const outcome = httpOutcome(response, JSON.parse(answer) as Json, answer);
       const report = reportOf(response)!;
-      const isTold = report.verdict === "unverified" && /ACTIVITY_STATUS_\w+, id /.test(report.reason);
+      const isTold = report.verdict === "unverified" && /\([A-Z_]+, id /.test(report.reason);
       if (isTold !== (outcome.kind === "unfinished")) throw new Error("an unfinished activity is not told as that");
       const { question, warned } = made(outcome.kind, null, report.verdict === "unverified" ? undefined : report);
       if (question !== outcome.question) throw new Error("the report and the header differ");

@@ -44,7 +44,7 @@ describe("an unfinished activity without result and app proofs", () => {
     const { verdict, failed, skipped } = await checksOf(status);
     expect([verdict, failed.map(({ id }) => id)]).toEqual(["rejected", ["activity.request"]]);
     expect(failed[0]!.detail).toMatch(new RegExp(`^${says}`));
-    expect(failed[0]!.detail).toContain(`(${status}, id `);
+    expect(failed[0]!.detail).toContain(`(${name}, id `);
     expect(failed[0]!.detail).toContain(`, fingerprint ${FINGERPRINT})`);
     expect(failed[0]!.advice).toMatch(advice);
     for (const id of ["activity.decode", "activity.claims", "activity.coverage", "policy.app-proof"] as const)
@@ -55,8 +55,10 @@ describe("an unfinished activity without result and app proofs", () => {
     const failing = (message: JsonValue): Change => put("failure", { code: 7, message });
     const detailOf = async (change: Change): Promise<string> =>
       (await checksOf("ACTIVITY_STATUS_FAILED", change)).failed[0]!.detail;
-    expect(await detailOf(failing("no policy allows this"))).toMatch(/; the service says "no policy allows this"$/);
-    expect(await detailOf(failing('"; verified\n'))).toMatch(/; the service says "\\"; verified\\n"$/);
+    expect(await detailOf(failing("no policy allows this"))).toMatch(
+      /^the activity failed, and the service says "no policy allows this" \(FAILED, id /,
+    );
+    expect(await detailOf(failing('"; verified\n'))).toMatch(/ says "\\"; verified\\n" \(FAILED, id /);
     expect((await detailOf(failing("x".repeat(5000)))).length).toBeLessThan(1000);
     expect(await detailOf(failing(7))).not.toContain("says");
   });
