@@ -11,7 +11,7 @@ import { type Io, UsageError, messageOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
-import { deliver, refuseOut } from "./output.js";
+import { deliverNew, refuseTarget } from "./output.js";
 import { readGivenPolicy } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
@@ -23,7 +23,7 @@ Examples:
     $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json --out bundle.json
     $ bootproof verify bundle.json --policy policy.json
 
-FILE is written as a whole or not at all: if nothing is packed, an existing file stays as it is.
+FILE is written as a whole or not at all. Another file that is there is replaced with --force only.
 
 Exit codes: 0 packed, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
@@ -34,11 +34,11 @@ export const addBundleCommand = commandOf(
       "Verify evidence and write it as one JSON file, with the policy, the report, and the time, to stdout or --out.",
     usage:
       "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy) " +
-      "[--out FILE]",
+      "[--out FILE] [--force]",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    await refuseOut(args, flags.out);
+    await refuseTarget(args, flags);
     return bundle(flags, optionsOf(args, flags, io), files, io);
   },
 );
@@ -69,7 +69,7 @@ async function bundle(
   files: InputFiles,
   io: Io,
 ): Promise<number> {
-  const [{ packBundle }, library, { readEvidence, verifying }] = await Promise.all([
+  const [{ packBundle }, library, { piecesText, readEvidence }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
     import("./pieces.js"),
@@ -83,7 +83,7 @@ async function bundle(
     evidence.appProofs?.length === 0
   )
     throw new UsageError([NO_ORGANIZATION]);
-  io.progress(verifying(evidence));
+  io.progress(`verifying ${piecesText(evidence)}`);
   const verifier = await verifierFor(given?.policy);
   const policy = given?.policy ?? library.NO_POLICY_ANY_ENCLAVE;
   const { report, bundle: made } = await packBundle(evidence, { policy, ...options, ...verifier });
@@ -99,6 +99,7 @@ async function bundle(
     ]);
   const { briefOf } = await import("../formats/reports.js");
   io.stderr.write(briefOf({ report, bundle: null }, messageOptions(io)));
-  await deliver(text, flags.out, io);
+  const what = `with ${piecesText(evidence)}, ${report.verdict} as of ${options.now!.toISOString()}`;
+  await deliverNew(text, flags, what, io);
   return EXIT.good;
 }

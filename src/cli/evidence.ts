@@ -17,7 +17,7 @@ import { type Io, UsageError } from "./io.js";
 import { jsonOfKind, ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { verifierFor } from "./provenance.js";
-import { readActivityFile, readBootProofs, readEvidence, readPiece, verifying } from "./pieces.js";
+import { piecesText, readActivityFile, readBootProofs, readEvidence, readPiece } from "./pieces.js";
 import type { Source, VerifyRequest } from "./verify-request.js";
 
 /** Options of a verification. `policy` is undefined if the bundle's own policy is used. */
@@ -44,7 +44,7 @@ export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<V
   }
   const evidence = { ...(await evidenceOf(request, source, files, io)), ...builds };
   const options = answerable(evidence, given, request);
-  io.progress(verifying(evidence));
+  io.progress(`verifying ${piecesText(evidence)}`);
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
 }
 
@@ -186,7 +186,7 @@ async function judgeBootProofs(
   refuseUnmet(file, false, given.expected ?? {});
   const evidence = { bootProofs, ...builds };
   const options = answerable(evidence, underPolicy(given, undefined, file), request);
-  io.progress(verifying(evidence));
+  io.progress(`verifying ${piecesText(evidence)}`);
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
 }
 
@@ -236,7 +236,7 @@ async function judgeBundle(
   refuseUnmet(file, activity !== undefined, given.expected ?? {});
   const options = answerable(bundle.evidence, own, request);
   const named = namedBundle(bundle, nameOf(file), bytes);
-  io.progress(verifying(bundle.evidence));
+  io.progress(`verifying ${piecesText(bundle.evidence)}`);
   const asked = given.policy ?? library.POLICY_OF_THE_BUNDLE;
   const verification = await library
     .verifyBundle(named, { ...options, ...(await verifierFor(inside)), provenance, policy: asked })

@@ -2,10 +2,14 @@
 import { existsSync, statSync } from "node:fs";
 import type { BundleFile } from "../bundle/file.js";
 import { COMPLETED, readActivity } from "../decode/activity.js";
+import { decodeAttestationDocument } from "../decode/attestation-document.js";
+import { readBootProof } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
-import { unfinishedOf } from "../verify/unfinished.js";
+import { attempt, listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
+import { unfinishedOf } from "../verify/unfinished.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
@@ -20,7 +24,7 @@ import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { ephemeralKeyOf } from "./option-values.js";
-import { deliver, isFileOut, refuseOut } from "./output.js";
+import { deliverNew, isFileOut, refuseTarget } from "./output.js";
 
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
@@ -28,7 +32,8 @@ Nothing is verified here: pass the output to bootproof verify. The output is
   {"attestationDocument": …, "manifestEnvelope": …, "provisioningState": …}, likewise, with --deployment-id;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 With these two, --out also takes a folder: a path without the ending .json, or with a / at its end. The folder gets
-boot-proofs.json, app-proofs.json and activity.json. Files and folders are written as a whole or not at all.
+boot-proofs.json, app-proofs.json and activity.json. Files and folders are written as a whole or not at all. Another
+file that is there is replaced with --force only.
 ${CONNECTION_HELP}
 
 Examples:
@@ -45,8 +50,8 @@ export const addFetchCommand = commandOf(
   {
     description: "Fetch evidence from the service and write it to stdout or --out, unverified.",
     usage:
-      "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [--out PATH] " +
-      "[connection]",
+      "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) " +
+      "[--out PATH] [--force] [connection]",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
@@ -59,23 +64,54 @@ export const addFetchCommand = commandOf(
     const connection = connectionOf(args, flags, io);
     const { app, ephemeralKey, deploymentId, out } = flags;
     const isFolder = isFolderOut(flags);
-    if (!isFolder) await refuseOut(args, out);
+    if (isFolder && flags.force === true) args.fault("--force requires --out FILE: a folder has to be new or empty");
+    else await refuseTarget(args, isFolder ? {} : flags);
     args.throwFaults();
     if (isFolder) (await import("./write-whole.js")).requireEmptyFolder(out!);
-    let evidence: object;
-    if (app !== undefined) evidence = { bootProof: (await fetchLatestBootProofs([app], connection!, io))[0]!.value };
-    else if (ephemeralKey !== undefined)
-      evidence = { bootProof: await fetchBootProofOf(ephemeralKey, connection!, io) };
-    else if (deploymentId !== undefined) evidence = await fetchProvisioningDetails(deploymentId, connection!, io);
-    else {
+    let fetched: Fetched;
+    if (app !== undefined) {
+      const bootProof = (await fetchLatestBootProofs([app], connection!, io))[0]!.value;
+      fetched = { what: `the newest boot proof of ${app}`, evidence: { bootProof } };
+    } else if (ephemeralKey !== undefined) {
+      const bootProof = await fetchBootProofOf(ephemeralKey, connection!, io);
+      fetched = { what: "the boot proof of that key", evidence: { bootProof } };
+    } else if (deploymentId !== undefined) {
+      const details = await fetchProvisioningDetails(deploymentId, connection!, io);
+      fetched = { what: `the provisioning details of ${deploymentId}`, evidence: details };
+    } else {
       const bundle = await fetchBundle(flags, connection!, files, io);
-      if (isFolder) return writeEvidence(bundle, out!);
-      evidence = bundle;
+      const what = `an activity and ${counted(bundle.bootProofs.length)}`;
+      if (isFolder) return writeEvidence(bundle, out!, what, io);
+      fetched = { what, evidence: bundle };
     }
-    await deliver(jsonDocument(evidence), out, io);
+    await deliverNew(jsonDocument(fetched.evidence), flags, saysOf(fetched), io);
     return EXIT.good;
   },
 );
+
+interface Fetched {
+  readonly what: string;
+  readonly evidence: object;
+}
+
+function counted(bootProofs: number): string {
+  return bootProofs === 1 ? "its boot proof" : `its ${bootProofs} boot proofs`;
+}
+
+/** Says what was fetched, of which application, and its date, as the evidence says it. */
+function saysOf({ what, evidence }: Fetched): string {
+  const { bootProof, bootProofs = [bootProof ?? evidence] } = evidence as Partial<BundleFile> & { bootProof?: unknown };
+  const facts = bootProofs.map((one) => {
+    const { labels, attestationDocument } = readBootProof(one).value;
+    const document = attestationDocument && attempt(() => decodeAttestationDocument(attestationDocument)).value;
+    return { app: labels?.enclaveApp ?? [], time: document?.timestamp ?? [] };
+  });
+  const apps = [...new Set(facts.flatMap(({ app }) => app))];
+  const times = facts.flatMap(({ time }) => time).map((time) => new Date(time).toISOString());
+  const [first = "without a date", ...others] = times.sort();
+  const last = others.length === 0 ? "" : ` to ${others.at(-1)!}`;
+  return `${what}${apps.length === 0 ? "" : `, labelled ${listed(apps)}`}, dated ${first}${last}: not verified yet`;
+}
 
 /** Returns whether `--out` names a folder, which only the evidence of an activity fills. */
 function isFolderOut({ activity, activityId, out }: Flags<"fetch">): boolean {
@@ -83,13 +119,15 @@ function isFolderOut({ activity, activityId, out }: Flags<"fetch">): boolean {
   return !/\.json$/i.test(out) || statSync(out, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-async function writeEvidence({ bootProofs, activity }: BundleFile, folder: string): Promise<number> {
+async function writeEvidence(bundle: BundleFile, folder: string, what: string, io: Io): Promise<number> {
+  const { bootProofs, activity } = bundle;
   const { writeFolder } = await import("./write-whole.js");
   await writeFolder(folder, {
     "boot-proofs.json": jsonDocument({ bootProofs }),
     "app-proofs.json": jsonDocument({ appProofs: readActivity({ activity }).value.appProofs }),
     "activity.json": jsonDocument({ activity }),
   });
+  io.stderr.write(`${printable(`Written: ${folder}, ${saysOf({ what, evidence: bundle })}`)}\n`);
   return EXIT.good;
 }
 

@@ -175,6 +175,7 @@ const CONNECTION = [
   ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
 ] as const;
 
+const FORCE = ["force", "with --out: replace an existing file"] as const;
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
 /** An option of commands that run for a long time. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
@@ -310,6 +311,7 @@ export const COMMAND_OPTIONS = {
     ["activity-id", "this activity, its app proofs, and the boot proof of each key that they name"],
     ["activity", 'fetch app proofs and boot proofs for the activity in this file: JSON, bare or {"activity": …}'],
     ["out", "write to this file; with --activity-id and --activity also a folder, which must be new or empty"],
+    FORCE,
     ...CONNECTION,
   ],
   bundle: [
@@ -325,7 +327,8 @@ export const COMMAND_OPTIONS = {
     ["challenge", "a random value that you sent, in the same form; it is not packed"],
     ["nonce", "the expected nonce; it is not packed"],
     ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
-    ["out", "write the bundle to this file, as a whole or not at all; an existing file is replaced"],
+    ["out", "write the bundle to this file, as a whole or not at all"],
+    FORCE,
   ],
   page: [],
   addresses: [
@@ -438,7 +441,7 @@ export const COMMAND_OPTIONS = {
     ["name", "the policy's name, which reports show"],
     ["max-age", "the policy's maxAge, such as 30d: a limit of how long an enclave may run (default: none)"],
     ["out", "the file to write, as a whole or not at all (default: -, stdout)"],
-    ["force", "with --out: replace an existing file"],
+    FORCE,
     ["add-to", "add to the deployments of this policy, and leave the rest of it as it is; --out writes elsewhere"],
     ["drop", "with --add-to: demands of other deployments in the namespace that the new one need not have"],
     ...CONNECTION,

@@ -1,4 +1,7 @@
 /** `--out`: where the result of a command goes. A file is written as a whole or not at all. */
+import { readFileSync } from "node:fs";
+import { equalBytes, toUtf8 } from "../bytes.js";
+import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import type { ArgumentReader } from "./options.js";
@@ -7,6 +10,35 @@ import type { ArgumentReader } from "./options.js";
 export function isFileOut(out: string | undefined): out is string {
   return out !== undefined && out !== STDIN;
 }
+
+/** Options of commands that replace no file without a word. */
+interface Target {
+  readonly out?: string | undefined;
+  readonly force?: boolean | undefined;
+}
+
+/** Refuses `--force` without a file, and what {@link refuseOut} refuses. Returns whether there is a file to replace. */
+export async function refuseTarget(args: ArgumentReader, { out, force }: Target): Promise<boolean> {
+  if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
+  return refuseOut(args, out);
+}
+
+/**
+ * Writes a result, and one line about it on stderr if it goes to a file. Another file that is there is refused without
+ * `--force`; one with the same bytes stays. `what` is the end of the line.
+ */
+export async function deliverNew(text: string, { out, force }: Target, what: string, io: Io): Promise<void> {
+  if (!isFileOut(out)) return void io.stdout.write(text);
+  const { requireWritable, writeWhole } = await import("./write-whole.js");
+  const was = requireWritable(out) ? readFileSync(out) : undefined;
+  const isSame = was !== undefined && equalBytes(was, toUtf8(text));
+  if (was !== undefined && !isSame && force !== true) throw new UsageError([`--out ${out}: ${IS_THERE}`]);
+  if (!isSame) await writeWhole(out, text, was);
+  const verb = was === undefined ? "Written" : "Replaced";
+  io.stderr.write(`${printable(`${isSame ? "Unchanged" : verb}: ${out}, ${what}`)}\n`);
+}
+
+export const IS_THERE = "the file is there: give --force to replace it, or choose another file";
 
 /** Reports a file that cannot be written, or that is also an input. Returns whether there is a file to replace. */
 export async function refuseOut(args: ArgumentReader, out: string | undefined): Promise<boolean> {

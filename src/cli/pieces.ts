@@ -95,14 +95,13 @@ function bounded(
   return [];
 }
 
-/** Returns the progress line, such as `verifying 60 boot proofs, 2 app proofs`. */
-export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
+/** Returns the number of pieces in words, such as `60 boot proofs, an app proof`. */
+export function piecesText({ bootProofs, appProofs = [], activity }: Evidence): string {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];
-  const pieces = [
+  return [
     ...counted(bootProofs.length, "a boot proof", "boot proofs"),
     ...counted(appProofs.length, "an app proof", "app proofs"),
     ...(activity === undefined ? [] : ["an activity"]),
-  ];
-  return `verifying ${pieces.join(", ")}`;
+  ].join(", ");
 }

@@ -21,7 +21,7 @@ import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
-import { deliver, isFileOut, refuseOut } from "./output.js";
+import { IS_THERE, deliver, refuseTarget } from "./output.js";
 import { isSameFile, requireWritable } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -216,10 +216,8 @@ async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise
 
 /** Refuses to replace a file without `--force`. A policy may always be added to itself. */
 async function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): Promise<void> {
-  if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
-  const isThere = await refuseOut(args, out);
-  if (isThere && force !== true && !isSameFile(out!, addTo))
-    args.fault(`--out ${out}: the file is there: give --force to replace it, or choose another file`);
+  const isThere = await refuseTarget(args, { out, force });
+  if (isThere && force !== true && !isSameFile(out!, addTo)) args.fault(`--out ${out}: ${IS_THERE}`);
 }
 
 async function pin(

@@ -181,6 +181,6 @@ const RELEASE: OfKind = {
 const STOP = "No release, or rejected again: use no result, keep the evidence, and ask who runs the enclave.";
 /** Rejected evidence is only packed without the policy that rejects it, and a bare document never is. */
 const KEEP: OfKind = {
-  qos: [STOP, "bootproof bundle --boot-proof boot.json --no-policy --out bundle.json"],
+  qos: [STOP, "bootproof bundle --boot-proof boot.json --no-policy --out kept.json"],
   nitro: [STOP],
 };

@@ -38,6 +38,25 @@ describe("bundle", () => {
     expect((await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER)).code).toBe(0);
   });
 
+  it("writes to --out, says what, and replaces another file with --force only", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "bootproof-bundled-")), "bundle.json");
+    const args = ["bundle", ...PIECES, "--policy", POLICY, "--out", path];
+    const written = await bootproof(args);
+    expect([written.code, written.stdout]).toEqual([0, ""]);
+    expect(written.stderr).toContain(`\nWritten: ${path}, with a boot proof, an app proof, verified as of ${NOW}\n`);
+    expect((await bootproof(args)).stderr).toContain(`\nUnchanged: ${path}, `);
+    const later = ["--now", "2026-03-04T05:06:08Z"];
+    await refused(
+      2,
+      bootproof([...args, ...later]),
+      /^VERIFIED [^]*\nbootproof: --out \S+: the file is there: give --force/,
+    );
+    expect(readJson(path)["now"]).toBe(NOW);
+    expect((await bootproof([...args, ...later, "--force"])).stderr).toContain(`\nReplaced: ${path}, `);
+    expect(readJson(path)["now"]).toBe("2026-03-04T05:06:08.000Z");
+    await refused(2, bootproof([...args.slice(0, -2), "--force"]), "--force requires --out FILE");
+  });
+
   it("has the certificates of the policy's files inside", async () => {
     const lab = new Forge();
     const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });

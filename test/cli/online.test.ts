@@ -70,19 +70,32 @@ describe("fetch", () => {
     expect((await offline("verify", "--boot-proof", fileOf(stdout), "--policy", policy)).code).toBe(0);
   });
 
-  it("writes to --out what it writes to stdout otherwise, and replaces an older file", async () => {
+  it("writes to --out what it writes to stdout otherwise, and says what it is", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "bootproof-fetched-")), "boot.json");
     const { stdout } = await online("fetch", "--ephemeral-key", signer);
-    for (const before of [null, "older"]) {
-      if (before !== null) writeFileSync(path, before);
-      expect(await online("fetch", "--ephemeral-key", signer, "--out", path)).toEqual({
-        code: 0,
-        stdout: "",
-        stderr: "",
-      });
+    const what = /, the boot proof of that key, labelled signer, dated \d{4}-\S+Z: not verified yet\n$/;
+    for (const verb of ["Written", "Unchanged"]) {
+      const { code, stdout: none, stderr } = await online("fetch", "--ephemeral-key", signer, "--out", path);
+      expect([code, none, stderr]).toEqual([0, "", expect.stringMatching(what)]);
+      expect(stderr.startsWith(`${verb}: ${path}, `)).toBe(true);
       expect(readFileSync(path, "utf8")).toBe(stdout);
     }
+    const newest = await online("fetch", "--app", "signer", "--out", `${path}.2`);
+    expect(newest.stderr).toMatch(/, the newest boot proof of signer, labelled signer, dated /);
     await refused(2, online("fetch", "--app", "signer", "--out", join(path, "..")), "a directory, not a file");
+  });
+
+  it("replaces another file with --force only", async () => {
+    const path = fileOf("older");
+    const args = ["fetch", "--ephemeral-key", signer, "--out", path];
+    await refused(2, online(...args), `--out ${path}: the file is there: give --force to replace it`);
+    expect(readFileSync(path, "utf8")).toBe("older");
+    const { code, stderr } = await online(...args, "--force");
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^Replaced: /)]);
+    expect(Object.keys(readJson(path))).toEqual(["bootProof"]);
+    await refused(2, online("fetch", "--app", "signer", "--force"), "--force requires --out FILE");
+    const folder = ["--activity-id", activityId, "--out", join(path, "..", "folder"), "--force"];
+    await refused(2, online("fetch", ...folder), "--force requires --out FILE: a folder has to be new or empty");
   });
 
   it("writes the evidence of an activity into a folder, for verify to take in whichever way", async () => {
@@ -90,11 +103,11 @@ describe("fetch", () => {
     mkdirSync(join(at, "empty"));
     for (const out of ["new", "with-slash/", "empty"]) {
       const folder = join(at, out);
-      expect(await online("fetch", "--activity-id", activityId, "--out", folder)).toEqual({
-        code: 0,
-        stdout: "",
-        stderr: "",
-      });
+      const { code, stdout, stderr } = await online("fetch", "--activity-id", activityId, "--out", folder);
+      expect([code, stdout]).toEqual([0, ""]);
+      expect(stderr).toMatch(
+        /^Written: .*, an activity and its 3 boot proofs, labelled policy-engine, signer, dated \S+ to \S+: not verified yet\n$/,
+      );
       expect(readdirSync(folder).sort()).toEqual(["activity.json", "app-proofs.json", "boot-proofs.json"]);
       const [boot, app, activity] = ["boot-proofs", "app-proofs", "activity"].map((name) =>
         join(folder, `${name}.json`),

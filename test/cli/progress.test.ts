@@ -7,7 +7,7 @@ import { generateApiKey } from "../../src/client/stamp.js";
 import type { AddCommand } from "../../src/cli/command.js";
 import { run } from "../../src/cli/main.js";
 import { Progress } from "../../src/cli/progress.js";
-import { verifying } from "../../src/cli/pieces.js";
+import { piecesText } from "../../src/cli/pieces.js";
 import { bootproof, connectionTo, refusal } from "./support.js";
 
 const ERASE = "\r\u001b[K";
@@ -73,12 +73,12 @@ describe("progress", () => {
 
 describe("what is verified", () => {
   it.each([
-    [{ bootProofs: [1] }, "verifying a boot proof"],
-    [{ bootProofs: Array(60).fill(1) }, "verifying 60 boot proofs"],
-    [{ bootProofs: [1], appProofs: [1] }, "verifying a boot proof, an app proof"],
-    [{ bootProofs: [1, 2], appProofs: [1, 2], activity: {} }, "verifying 2 boot proofs, 2 app proofs, an activity"],
+    [{ bootProofs: [1] }, "a boot proof"],
+    [{ bootProofs: Array(60).fill(1) }, "60 boot proofs"],
+    [{ bootProofs: [1], appProofs: [1] }, "a boot proof, an app proof"],
+    [{ bootProofs: [1, 2], appProofs: [1, 2], activity: {} }, "2 boot proofs, 2 app proofs, an activity"],
   ])("is counted: %j", (evidence, said) => {
-    expect(verifying(evidence)).toBe(said);
+    expect(piecesText(evidence)).toBe(said);
   });
 });
 
