@@ -22,7 +22,7 @@ interface Questioned extends Pins {
 const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonly remedy: string }>> = {
   image: {
     attack: "an attacker's own image can show any manifest, so no other pin proves anything",
-    remedy: "Pin pcrs 0, 1 and 2 (1 and 2 are parts of it), manifestSet or manifestHash",
+    remedy: "Pin pcrs 0, 1 and 2, manifestSet or manifestHash",
   },
   application: {
     attack: "the same image runs the attacker's application, or another one that the same people approved",
@@ -37,9 +37,7 @@ const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonl
 
 const NITRO_IMAGE = {
   attack: "an attacker's own image can put anything into a document",
-  remedy:
-    "Pin pcrs 0, 1 and 2 (1 and 2 are parts of it), or pcrs 8 (the certificate that signed the image), none of " +
-    "them zeros",
+  remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
 /** Facts that an attacker's application cannot forge, for each kind of commitment. */
@@ -74,7 +72,7 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
     manifest && isSomebodys(manifestSet) && (kind.manifest || pins.namespace !== undefined),
   );
   const hash = named("manifestHash", manifest);
-  const image = [...named("pcrs", everyImagePinsItself(pcrs)), ...set, ...hash];
+  const image = [...named("pcrs", everyImagePins(pcrs, [0])), ...set, ...hash];
   const application = [
     ...named("pivotHash", kind.program),
     ...named("workloads", kind.program),
@@ -94,40 +92,15 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
   };
 }
 
-/** Whether every alternative pins all of these PCRs, none of them to zeros. */
-function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boolean {
-  if (images === undefined) return false;
-  return images.every((image) =>
-    indexes.every((index) => {
-      const pin = image.find((one) => one.index === index);
-      return pin !== undefined && !pin.accepted.some(isZeroPcr);
-    }),
-  );
+/** Whether every alternative pins all PCRs of one of the ways, none of them to zeros. */
+function everyImagePins(images: Pins["pcrs"], ...ways: readonly (readonly number[])[]): boolean {
+  const pins = (image: readonly PcrPin[], index: number): boolean =>
+    image.some((pin) => pin.index === index && !pin.accepted.some(isZeroPcr));
+  return images?.every((image) => ways.some((way) => way.every((index) => pins(image, index)))) === true;
 }
 
-/**
- * Whether every alternative pins its image: by PCR0, which covers every byte of it, and none of PCR1 and PCR2 to zeros.
- */
-function everyImagePinsItself(images: Pins["pcrs"]): boolean {
-  return (
-    everyImagePins(images, [0]) &&
-    !someImageAccepts(images, ({ index, accepted }) => index <= 2 && accepted.some(isZeroPcr))
-  );
-}
-
-const BYTES_ALONE =
-  "only pcrs 0 pins the image, every byte of it: an image of the same bytes whose kernel, command line and ramdisks " +
-  "end elsewhere passes; pin pcrs 1 and 2, too";
-
-/** Whether an alternative pins its image by PCR0, without PCR1 and PCR2, and without `instead`. */
-function someImagePinsBytesAlone(images: Pins["pcrs"], instead: readonly number[] = []): boolean {
-  const wholes = [[0, 1, 2], ...instead.map((index) => [index])];
-  return (
-    images?.some(
-      (image) => everyImagePins([image], [0]) && !wholes.some((indexes) => everyImagePins([image], indexes)),
-    ) === true
-  );
-}
+/** PCR0 covers every byte of an image, and PCR1 and PCR2 parts of it, so only the three show where sections end. */
+const BYTES_ALONE = "only pcrs 0 pins the image: where its sections end is open; pin pcrs 1 and 2";
 
 function someImageAccepts(images: Pins["pcrs"], accepts: (pin: PcrPin) => boolean): boolean {
   return images?.some((image) => image.some(accepts)) === true;
@@ -140,8 +113,9 @@ function openIn(answers: Answers): AnyQuestion[] {
 /** Returns a sentence for each undeclared open question. A well-formed deployment has none. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
-    const pinsImage = pins.pcrs?.every((image) => everyImagePinsItself([image]) || everyImagePins([image], [8]));
-    return pinsImage ? [] : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
+    return everyImagePins(pins.pcrs, [0], [8])
+      ? []
+      : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
   }
   const undeclared = openIn(answersOf(pins, pinsNoRole(pins))).filter((question) => !isDeclared(pins, question));
   const notes = noAnswers(pins);
@@ -249,7 +223,7 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
     answers[question].length === 1 && answers[question][0] === name;
   const role = roleless ? "that image" : "that role and image";
   return [
-    ...(only("image", "pcrs") && someImagePinsBytesAlone(pins.pcrs) ? [BYTES_ALONE] : []),
+    ...(only("image", "pcrs") && !everyImagePins(pins.pcrs, [1, 2]) ? [BYTES_ALONE] : []),
     ...(only("operator", "pcrs")
       ? ["only pcrs 3 pins the operator: any other deployment of that account and role passes"]
       : []),
@@ -286,17 +260,19 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
  */
 function nitroAnswers(pins: Questioned): Answers {
   const { pcrs, publicKey } = pins;
-  const isRun = pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false;
   return {
     image: pcrs === undefined ? [] : ["pcrs"],
-    application: everyImagePins(pcrs, [0, 1, 2]) ? ["pcrs"] : [],
-    operator: [...(isRun ? ["pcrs" as const] : []), ...(publicKey === undefined ? [] : ["publicKey" as const])],
+    application: everyImagePins(pins.pcrs, [0, 1, 2]) ? ["pcrs"] : [],
+    operator: [
+      ...(everyImagePins(pins.pcrs, [3], [4], [8]) ? ["pcrs" as const] : []),
+      ...(publicKey === undefined ? [] : ["publicKey" as const]),
+    ],
   };
 }
 
 function nitroReasons(pins: Questioned): string[] {
   return [
-    ...(someImagePinsBytesAlone(pins.pcrs, [8]) ? [BYTES_ALONE] : []),
+    ...(everyImagePins(pins.pcrs, [1, 2], [8]) ? [] : [BYTES_ALONE]),
     ...(nitroAnswers(pins).operator.length > 0
       ? []
       : ["pins no operator: anyone who runs this image passes; pin pcrs 3, 4 or 8, or publicKey"]),

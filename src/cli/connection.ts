@@ -1,6 +1,6 @@
 /** The service and the API key, from options, a key file, or the environment. */
 import { existsSync, statSync } from "node:fs";
-import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
+import type { ApiKey, Client, ClientError, Retry, ServiceError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
 import { unusedProxyText, useProxies } from "./environment-proxy.js";
 import { InputFiles, STDIN } from "./files.js";
@@ -192,7 +192,22 @@ export async function connect(connection: Connection, io: Io, maxRetries = RETRI
     throw new UsageError([error.message]);
   }
   const { baseUrl, organizationId, timeoutMs, key } = connection;
-  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries, stamper: await stamperOf(key, io) });
+  const onRetry = (retry: Retry): void => reportRetry(retry, timeoutMs, io);
+  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries, onRetry, stamper: await stamperOf(key, io) });
+}
+
+/** Milliseconds after which a repetition is reported. A quick one needs no words. */
+const SILENT_MS = 2000;
+
+function reportRetry({ error, next, attempts, elapsedMs, waitMs }: Retry, timeoutMs: number, io: Io): void {
+  if (elapsedMs + waitMs < SILENT_MS) return;
+  const begins = waitMs < 1000 ? "now" : `in ${Math.round(waitMs / 1000)} s`;
+  const ends = new Date(Date.now() + waitMs + timeoutMs).toISOString();
+  io.stderr.write(
+    printable(
+      `note: ${error.message.replace(/\.$/, "")}. Attempt ${next} of ${attempts} begins ${begins}, and ends by ${ends}`,
+    ) + "\n",
+  );
 }
 
 /** Makes a stamper, and warns if others may read the key. Throws {@link UsageError} if the key cannot be used. */
@@ -241,9 +256,20 @@ export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: C
   } catch (error) {
     const { code, message } = await asClientError(error);
     if (code === "request") throw new UsageError([printable(message)]);
+    if (refusesKey(error))
+      throw new UsageError([{ message: printable(`${baseUrl}: ${message}`), advice: KEY_REFUSED }]);
     const proxy = code === "unreachable" || code === "timeout" ? unusedProxy : "";
     throw new UnreachableError([printable(`${baseUrl}: ${message}${ADVICE[code] ?? ""}${proxy}`)]);
   }
+}
+
+const KEY_REFUSED = "The key is not registered, has expired, or was deleted, or its user may not read this.";
+
+/** Whether the service itself refuses the key: by its own code, which a proxy on the way does not have. */
+function refusesKey(error: unknown): boolean {
+  const { name, status, grpcCode, cause } = error as Partial<ServiceError>;
+  if (name !== "ServiceError") return cause instanceof Error && refusesKey(cause);
+  return (status === 401 && grpcCode === 16) || (status === 403 && grpcCode === 7);
 }
 
 /** Advice for errors of the client that the user can fix with an option. */

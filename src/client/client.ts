@@ -44,6 +44,7 @@ const DEFAULTS = {
   maxRetries: 3,
   resendSubmits: false,
   maxResponseBytes: 8 * 1024 * 1024,
+  onRetry: () => {},
 };
 
 export type SubmitFunctions = {
@@ -114,6 +115,7 @@ const CLIENT_OPTIONS: MembersOf<ClientOptions> = {
   maxRetries: optional(count),
   resendSubmits: optional(flag),
   maxResponseBytes: optional(count),
+  onRetry: optional(callable),
 };
 
 function transportOf(options: ClientOptions): Transport {

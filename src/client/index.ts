@@ -1,6 +1,6 @@
 /** The client of the service, for Node, browsers and the edge. `key-file.ts` needs Node. */
 export { createClient } from "./client.js";
-export type { ClientOptions } from "./transport.js";
+export type { ClientOptions, Retry } from "./transport.js";
 export type { Client, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "./operations.js";

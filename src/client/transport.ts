@@ -46,6 +46,21 @@ export interface ClientOptions {
   readonly resendSubmits?: boolean;
   /** Limit of a decompressed response in bytes. Default: 8 MiB; for a boot proof never more than 1 MiB. */
   readonly maxResponseBytes?: number;
+  /** Is called before the wait for the next attempt, so that a person can be told. Default: nothing. */
+  readonly onRetry?: (retry: Retry) => void;
+}
+
+/** A failed attempt, after which the same bytes are sent again. */
+export interface Retry {
+  /** Why the attempt failed; the message begins with the operation. */
+  readonly error: Error;
+  /** Number of the next attempt, of `attempts`. */
+  readonly next: number;
+  readonly attempts: number;
+  /** Milliseconds since the first attempt began. */
+  readonly elapsedMs: number;
+  /** Milliseconds until the next attempt begins. */
+  readonly waitMs: number;
 }
 
 /** Options with their defaults. The base URL has no trailing slash. */
@@ -86,6 +101,7 @@ export async function send(
   const bytes = toUtf8(JSON.stringify(body));
   const request = { target, bytes, stamp: await stampOf(transport.stamper, target, bytes, signal) };
   const retries = target.group === "query" || transport.resendSubmits ? transport.maxRetries : 0;
+  const begun = transport.now().getTime();
   for (let attempts = 0; ; attempts++) {
     throwIfAborted(signal, target, attempts > 0);
     try {
@@ -93,6 +109,9 @@ export async function send(
     } catch (error) {
       const wait = attempts < retries ? waitBeforeRetry(error, attempts, transport.random()) : null;
       if (wait === null) throw error;
+      const elapsedMs = transport.now().getTime() - begun;
+      const next = attempts + 2;
+      transport.onRetry({ error: error as Error, next, attempts: retries + 1, elapsedMs, waitMs: wait });
       await transport.sleep(wait, signal).catch(() => {});
     }
   }

@@ -17,14 +17,14 @@ export interface UnfinishedActivity {
 
 const OPEN = "the activity is not finished";
 
-/** State and cause by status (client/README.md, "Activities"). */
+/** State and cause by the status without its prefix (client/README.md, "Activities"). */
 const STATES: Readonly<Record<string, readonly [state: string, cause: PlainCause]>> = {
-  ACTIVITY_STATUS_CREATED: [`${OPEN}: the service has not begun it`, "unfinished"],
-  ACTIVITY_STATUS_PENDING: [`${OPEN}: the service is working on it`, "unfinished"],
-  ACTIVITY_STATUS_CONSENSUS_NEEDED: [`${OPEN}: other users have to approve it`, "needs-votes"],
-  ACTIVITY_STATUS_AUTHENTICATORS_NEEDED: [`${OPEN}: its user has to confirm it with another factor`, "needs-factor"],
-  ACTIVITY_STATUS_FAILED: ["the activity failed", "no-result"],
-  ACTIVITY_STATUS_REJECTED: ["the activity was rejected by its approvers", "no-result"],
+  CREATED: [`${OPEN}: the service has not begun it`, "unfinished"],
+  PENDING: [`${OPEN}: the service is working on it`, "unfinished"],
+  CONSENSUS_NEEDED: [`${OPEN}: other users have to approve it`, "needs-votes"],
+  AUTHENTICATORS_NEEDED: [`${OPEN}: its user has to confirm it with another factor`, "needs-factor"],
+  FAILED: ["the activity failed", "no-result"],
+  REJECTED: ["the activity was rejected by its approvers", "no-result"],
 };
 
 /** Returns what an activity waits for; null if it is completed, or has no status. */
@@ -32,18 +32,18 @@ export function unfinishedOf(activity: JsonValue | undefined): UnfinishedActivit
   if (!isJsonObject(activity)) return null;
   const { status, id, fingerprint, failure } = activity;
   if (typeof status !== "string" || status === COMPLETED) return null;
-  const [state, cause] = Object.hasOwn(STATES, status) ? STATES[status]! : ([OPEN, "unfinished"] as const);
+  const name = status.replace("ACTIVITY_STATUS_", "");
+  const [state, cause] = Object.hasOwn(STATES, name) ? STATES[name]! : ([OPEN, "unfinished"] as const);
   const facts = Object.entries({ id, fingerprint }).flatMap(([name, value]) =>
     typeof value === "string" ? [`${name} ${word(value)}`] : [],
   );
   const message = isJsonObject(failure) ? failure["message"] : undefined;
   const says = typeof message === "string" ? `, and the service says ${JSON.stringify(cut(message, MAX_MESSAGE))}` : "";
   // The message comes first, since a summary cuts a long text at its end.
-  const text = `${state}${says} (${[word(status.replace(PREFIX, "")), ...facts].join(", ")})`;
+  const text = `${state}${says} (${[word(name), ...facts].join(", ")})`;
   return { state, text, cause };
 }
 
-const PREFIX = /^ACTIVITY_STATUS_/;
 const MAX_MESSAGE = 500;
 
 function word(text: string): string {

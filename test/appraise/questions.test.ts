@@ -64,7 +64,7 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["PCR1, binary, role", { pcrs: { "1": A, "3": A }, pivotHash }, CODE],
   ["PCR2, binary, role", { pcrs: { "2": A, "3": A }, pivotHash }, CODE],
   ["zeros for PCR0 alone", { pcrs: { "0": ZERO, "3": A }, pivotHash }, CODE],
-  ["PCR0, and zeros for PCR1", { pcrs: { "0": A, "1": ZERO, "3": A }, pivotHash }, CODE],
+  ["PCR0, and zeros for PCR1", { pcrs: { "0": A, "1": ZERO, "3": A }, pivotHash }, []],
   ["legacy: PCR0, binary, role", { commitment: "legacy", pcrs: { "0": A, "3": A }, pivotHash }, APPLICATION],
   ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, CODE],
   ["image and binary", { pcrs: IMAGE, pivotHash }, OPERATOR],
@@ -120,7 +120,7 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["live: a manifest, no role", { pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
 
   ["zeros for PCR0", { pcrs: { ...pcrs, "0": ZERO }, pivotHash }, CODE],
-  ["zeros among the values of PCR2", { pcrs: { ...pcrs, "2": [A, ZERO] }, pivotHash }, CODE],
+  ["zeros among the values of PCR2", { pcrs: { ...pcrs, "2": [A, ZERO] }, pivotHash }, []],
   ["zeros for PCR3", { pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, OPERATOR],
   ["zeros among the values of PCR3", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, OPERATOR],
 
@@ -264,7 +264,7 @@ describe("a deployment of kind nitro", () => {
     ["PCR1", { pcrs: { "1": A } }, false],
     ["PCR2", { pcrs: { "2": A } }, false],
     ["PCR1 and 2", { pcrs: { "1": A, "2": A } }, false],
-    ["zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, false],
+    ["PCR0, and zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, true],
     ["one image of two", { pcrs: [IMAGE, { "3": A }] }, false],
   ])("that pins %s", (_, pins, good) => {
     expect(openOf({ kind: "nitro", ...pins })).toEqual(good ? [] : ["image"]);
@@ -279,7 +279,9 @@ describe("a deployment of kind nitro", () => {
   ])("that pins %s leaves open where sections end: %s", (_, images, isOpen) => {
     const pins = images.map((indexes) => indexes.map((index) => ({ index, accepted: [A] })));
     const { answers, reasons } = scopeOfPins({ kind: "nitro", open: [], pcrs: pins, publicKey: KEY }, null);
-    expect(reasons).toEqual(isOpen ? [expect.stringContaining("ramdisks end elsewhere passes; pin pcrs 1 and 2")] : []);
+    expect(reasons).toEqual(
+      isOpen ? [expect.stringContaining("where its sections end is open; pin pcrs 1 and 2")] : [],
+    );
     expect([answers.image, answers.application]).toEqual([["pcrs"], images.join() === "0,1,2" ? ["pcrs"] : []]);
   });
 
@@ -297,16 +299,17 @@ describe("a deployment of kind nitro", () => {
     [[3], true],
     [[4], true],
     [[8], true],
-    [[0, 1, 2], false],
+    [[], false],
     [[5, 9], false],
-  ])("that pins PCR%j names who runs it: %s", (indexes, named) => {
+  ])("that pins the image and PCR%j names who runs it: %s", (indexes, named) => {
+    const image = [0, 1, 2].map((index) => ({ index, accepted: [A] }));
     const deployment = {
       kind: "nitro" as const,
       open: [],
-      pcrs: [indexes.map((index) => ({ index, accepted: [A] }))],
+      pcrs: [[...image, ...indexes.map((index) => ({ index, accepted: [A] }))]],
     };
     expect(scopeOfPins(deployment, null).reasons.length).toBe(named ? 0 : 1);
-    expect(scopeOfPins({ ...deployment, pcrs: [...deployment.pcrs, []] }, null).reasons.length).toBe(1);
+    expect(scopeOfPins({ ...deployment, pcrs: [...deployment.pcrs, image] }, null).reasons.length).toBe(1);
     expect(scopeOfPins({ ...deployment, publicKey: KEY }, null).reasons).toEqual([]);
   });
 });

@@ -473,14 +473,14 @@ describe("verify --app", () => {
     );
   });
 
-  it("is exit code 3 where nobody listens, and where the key is not known", async () => {
+  it("is exit code 3 where nobody listens, and 2 where the key is not known", async () => {
     const args = ["verify", "--app", "signer", "--policy", policy];
     const nowhere = connectionTo({ ...lab, baseUrl: `http://localhost:${await closedPort()}` });
     expect((await bootproof([...args, ...nowhere])).stderr).toMatch(/^bootproof: signer: http.*cannot be reached/);
     await refused(
-      3,
+      2,
       bootproof([...args, ...connectionTo({ ...lab, apiKey: generateApiKey() })]),
-      /^bootproof: signer: .*PUBLIC_KEY_NOT_FOUND/,
+      /^bootproof: http.*PUBLIC_KEY_NOT_FOUND.*\nThe key is not registered, has expired, or was deleted/,
     );
   });
 
@@ -660,7 +660,7 @@ describe("the connection", () => {
   it("is refused with a key that nobody knows, and the key stays unsaid", async () => {
     const apiKey = generateApiKey();
     const stderr = await refusal(
-      3,
+      2,
       bootproof(words`verify --ephemeral-key ${signer} --policy ${policy} ${connectionTo({ ...lab, apiKey })}`),
       /HTTP 401 PUBLIC_KEY_NOT_FOUND.*Register the key with the organization/,
     );
@@ -705,8 +705,8 @@ describe("a service that answers anything", () => {
         .writeHead(status, { "Content-Type": "application/json", ...headers })
         .end(typeof body === "string" ? body : JSON.stringify(body));
     };
-  const refusing = (status: number, category: string) =>
-    json(status, { code: 7, message: "no\u001b[2J", details: [{ "@type": "x", turnkeyErrorCode: category }] });
+  const refusing = (status: number, category: string, code = 3) =>
+    json(status, { code, message: "no\u001b[2J", details: [{ "@type": "x", turnkeyErrorCode: category }] });
 
   it.each<[string, RequestListener, RegExp]>([
     ["401", refusing(401, "API_KEY_EXPIRED"), /HTTP 401 API_KEY_EXPIRED: no\\u\{1b\}\[2J\. Make a new API key/],
@@ -735,6 +735,46 @@ describe("a service that answers anything", () => {
       /^[\n\x20-\x7e]*$/,
     );
     expect(stderr).not.toContain("unexpected");
+  });
+
+  it.each([
+    [401, "API_KEY_EXPIRED", 16, 2],
+    [403, "REQUEST_NOT_AUTHORIZED", 7, 2],
+    [401, "API_KEY_EXPIRED", 7, 3],
+    [403, "REQUEST_NOT_AUTHORIZED", 16, 3],
+    [400, "SIGNATURE_INVALID", 16, 3],
+  ] as const)("HTTP %s %s with code %s is exit code %s: the service itself refuses the key", async (...row) => {
+    const [status, category, code, exit] = row;
+    answer = refusing(status, category, code);
+    for (const asks of [words`--ephemeral-key ${signer}`, words`--app a b`, words`--activity-id ${activityId}`]) {
+      const stderr = await refusal(exit, bootproof(["verify", ...asks, "--policy", policy, ...args]), `HTTP ${status}`);
+      expect(stderr.includes("The key is not registered, has expired, or was deleted")).toBe(exit === 2);
+    }
+  });
+
+  it("a repetition that takes two seconds is told: what, how often, until when", async () => {
+    let count = 0;
+    answer = (request, response) =>
+      count++ === 0 ? json(503, {}, { "retry-after": "2" })(request, response) : json(404, "")(request, response);
+    const { stderr } = await bootproof(words`verify --ephemeral-key ${signer} --policy ${policy} ${args}`);
+    expect(stderr).toMatch(
+      /^note: get_boot_proof: .* HTTP 503\. Try again later\. Attempt 2 of 3 begins in 2 s, and ends by 20\S+Z\n/,
+    );
+    count = 0;
+    answer = (request, response) => json(count++ === 0 ? 503 : 404, "")(request, response);
+    const quick = await bootproof(words`verify --ephemeral-key ${signer} --policy ${policy} ${args}`);
+    expect(quick.stderr).not.toContain("note:");
+  });
+
+  it.each([
+    ["a port that is closed", async () => closedPort()],
+    ["a port that fetch does not use", () => 1],
+  ])("%s is told within three seconds", async (_, port) => {
+    const begun = performance.now();
+    const at = [...connectionTo({ ...lab, baseUrl: `http://127.0.0.1:${await port()}` })];
+    for (const asks of [words`fetch --app a`, words`verify --activity-id ${activityId} --policy ${policy}`])
+      await refused(3, bootproof([...asks, ...at]), /cannot be reached/);
+    expect(performance.now() - begun).toBeLessThan(6000);
   });
 
   /** Answers what the lab does, but for some operations. */

@@ -1,7 +1,7 @@
 /** Failures: retries, waits, and the content of errors. */
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { type Client, ClientError, type ClientOptions, ServiceError } from "../../src/client/index.js";
+import { type Client, ClientError, type ClientOptions, type Retry, ServiceError } from "../../src/client/index.js";
 import {
   AT,
   type Answer,
@@ -93,6 +93,21 @@ describe("a query", () => {
     });
     expect(requests).toHaveLength(1);
     expect(waits).toEqual([]);
+  });
+
+  it("tells of each repetition before it waits", async () => {
+    const told: Retry[] = [];
+    const steps = [network("ECONNRESET"), { status: 429, headers: { "retry-after": "7" } }, ok];
+    const { client } = await scripted(steps, { onRetry: (retry) => told.push(retry) });
+    await client.getUser({ userId: "u" });
+    expect(told).toMatchObject([
+      { next: 2, attempts: 4, waitMs: 100 },
+      { next: 3, attempts: 4, waitMs: 7000 },
+    ]);
+    expect(told.map(({ error }) => error.message)).toEqual([
+      expect.stringMatching(/^get_user: .*ECONNRESET/),
+      expect.stringMatching(/^get_user: .*HTTP 429/),
+    ]);
   });
 
   it("is given up after the last retry, with the last error", async () => {

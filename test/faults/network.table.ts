@@ -18,6 +18,8 @@ export interface NetworkFault {
   /** How often a query is sent that may be repeated once. Default: once. */
   readonly sent?: number;
   readonly kind: FailureKind | null;
+  /** The exit code of `fetch`. Default: 3. */
+  readonly exit?: 2;
   /** Only time ends it. */
   readonly isSlow?: boolean;
   /** The wait that the service asked for, where that is kept to. */
@@ -282,5 +284,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     code: "service",
     said: /HTTP 401: bad stamp \[stamp\]\./,
     kind: "credentials",
+    exit: 2,
   },
 };

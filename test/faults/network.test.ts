@@ -173,7 +173,7 @@ it("is what operators are told in the table of src/cli/README.md", () => {
 });
 
 describe.concurrent.each(table)("a service that answers with %s", (_, fault) => {
-  const { code, said, sent = 1, kind, isSlow = false, waitMs } = fault;
+  const { code, said, sent = 1, kind, isSlow = false, waitMs, exit: refusal = 3 } = fault;
   const at = async (work: (server: FaultyServer, baseUrl: string) => Promise<void>): Promise<void> => {
     const server = await faultyServer(fault.ways({ good: GOOD, elsewhere }));
     try {
@@ -212,17 +212,19 @@ describe.concurrent.each(table)("a service that answers with %s", (_, fault) => 
       expectNoSecret(everythingOf(error), server.heads);
     }));
 
-  it.each(IS_SOAK ? COMMANDS : COMMANDS.slice(0, 1))("ends %s with 3 and the reason", (...argv) =>
-    at(async (server, baseUrl) => {
-      const { code: exit, stdout, stderr } = await command(argv, baseUrl, { isSlow });
-      if (code === null) expect([exit, stderr]).toEqual([0, ""]);
-      else {
-        expect([exit, stdout]).toEqual([3, ""]);
-        expect(stderr).toMatch(said);
-        expect(stderr).toContain(`${baseUrl}: `);
-      }
-      expectNoSecret(stderr, server.heads);
-    }),
+  it.each(IS_SOAK ? COMMANDS : COMMANDS.slice(0, 1))(
+    "ends %s with 3, or 2 where the key is refused, and the reason",
+    (...argv) =>
+      at(async (server, baseUrl) => {
+        const { code: exit, stdout, stderr } = await command(argv, baseUrl, { isSlow });
+        if (code === null) expect([exit, stderr]).toEqual([0, ""]);
+        else {
+          expect([exit, stdout]).toEqual([refusal, ""]);
+          expect(stderr).toMatch(said);
+          expect(stderr).toContain(`${baseUrl}: `);
+        }
+        expectNoSecret(stderr, server.heads);
+      }),
   );
 
   it("is an outage to the watch, which goes on", () =>
