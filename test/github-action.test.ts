@@ -85,6 +85,23 @@ describe("the action", () => {
     expect(sarifFaults(JSON.parse(readFileSync(outputs["sarif-file"]!, "utf8")))).toEqual([]);
   });
 
+  it("keeps the evidence in one file, whatever the verdict, and a page with html", async () => {
+    for (const [policy, code] of [
+      ["policy.json", 0],
+      ["other policy.json", 1],
+    ] as const) {
+      const files = { "boot-proof": "my evidence/boot proof.json", "app-proof": "app.json" };
+      const folder = newFolder();
+      const { outputs } = runAction({ ...built, policy, ...files, html: "true" }, folder);
+      for (const file of [outputs["bundle-file"]!, outputs["page-file"]!]) {
+        const again = await bootproof(["verify", file, "--policy", join(folder, policy)]);
+        expect(again.code, again.stderr).toBe(code);
+      }
+    }
+    const without = runAction({ ...built, policy: "policy.json", "boot-proof": "app.json" }, newFolder());
+    expect([without.outputs["bundle-file"], without.outputs["page-file"]]).toEqual(["", ""]);
+  });
+
   it("fails with 1, annotations and findings where it is not, and uploads those", () => {
     const inputs = {
       ...built,
@@ -169,7 +186,7 @@ describe("the action", () => {
     expect([ok, code, outputs]).toEqual([
       false,
       2,
-      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "" },
+      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
     ]);
     expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was verified: /)]);
     expect(log).toContain(said);
@@ -184,7 +201,7 @@ describe("the action", () => {
     expect([ok, code, outputs]).toEqual([
       false,
       2,
-      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "" },
+      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
     ]);
     expect(annotations).toEqual([
       expect.stringMatching(`^::error title=bootproof::Nothing was verified: the input ${name} is empty\\.`),
@@ -332,8 +349,12 @@ describe("the action with a service", () => {
   });
 
   it("fetches once, and says whose word it is that this enclave is the newest", () => {
-    const { ok, outputs, annotations, log } = runAction(inputs, newFolder(), { env });
+    // As on a runner of GitHub, whose path has no space that Markdown would set apart.
+    const own = { ...env, RUNNER_TEMP: mkdtempSync(join(tmpdir(), "runner-")) };
+    const { ok, outputs, annotations, summary, log } = runAction(inputs, newFolder(), { env: own });
     expect([ok, outputs["verdict"]], log).toEqual([true, "verified"]);
+    expect(Object.keys(readJson(outputs["bundle-file"]!))).toEqual(["bundle", "bootProofs", "appProofs"]);
+    expect([summary.includes("1-signer.json"), summary.includes("signer")]).toEqual([false, true]);
     expect(annotations).toEqual([
       expect.stringMatching(
         /^::notice title=bootproof::Fetched by the application's name: .* is the service's word\.$/,
@@ -425,7 +446,7 @@ describe("the action with a service", () => {
     const nobody = runAction({ ...inputs, app: "nobody" }, newFolder(), { env });
     expect([nobody.code, nobody.outputs]).toEqual([
       3,
-      { verdict: "", "exit-code": "3", "sarif-file": "", "report-file": "" },
+      { verdict: "", "exit-code": "3", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
     ]);
     expect(nobody.annotations).toEqual([
       expect.stringContaining("Evidence could not be fetched: nothing was verified"),

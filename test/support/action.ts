@@ -99,7 +99,7 @@ export function runAction(inputs: Readonly<Record<string, string>>, folder: stri
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BOOTPROOF_"))),
         ...around.env,
         ...Object.fromEntries(given),
-        RUNNER_TEMP: temp,
+        RUNNER_TEMP: around.env?.["RUNNER_TEMP"] ?? temp,
         GITHUB_OUTPUT: output,
         GITHUB_STEP_SUMMARY: summary,
       } as NodeJS.ProcessEnv,
