@@ -71,6 +71,12 @@ describe("release", () => {
     expect(runs(publish).at(-1)).toBe("npm publish --provenance --access public");
   });
 
+  it("attaches the file that was published to the release, with no right but that", () => {
+    const { attach } = jobs as Record<string, (typeof jobs)[string] & { needs?: string }>;
+    expect([attach!.needs, attach!.permissions]).toEqual(["publish", { contents: "write" }]);
+    expect(runs(attach!).join("\n")).toMatch(/npm pack "bootproof@[^]*gh release create .* bootproof-\*\.tgz /);
+  });
+
   it("demands of the changelog a section of its version, or one of what is not released", () => {
     const [check] = runs(publish);
     expect(check).toContain("CHANGELOG.md");
