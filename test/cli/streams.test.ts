@@ -216,7 +216,7 @@ describe("a report in a file", () => {
 
 describe("bundle --out", () => {
   const bundle = (policy: string, out: string): ReturnType<typeof bootproof> =>
-    bootproof(["bundle", ...PAIR.slice(1), "--policy", policy, "--out", out]);
+    bootproof(["bundle", ...PAIR.slice(1), "--policy", policy, "--out", out, "--force"]);
 
   it("writes what goes to stdout otherwise, and the verdict to stderr", async () => {
     const path = olderReport();

@@ -81,7 +81,7 @@ describe("the captured pairs", () => {
     await expect(stdout).toMatchFileSnapshot("golden/rejected-by-policy.txt");
     const [, bundle] = /\n +(bootproof bundle .*)\n/.exec(stdout.replaceAll(/ \\\n +/g, " "))!;
     const kept = await bootproof(
-      bundle!.replace("boot.json", BOOT_1).replace(" --out bundle.json", "").split(" ").slice(1),
+      bundle!.replace("boot.json", BOOT_1).replace(" --out kept.json", "").split(" ").slice(1),
     );
     expect([kept.code, JSON.parse(kept.stdout)]).toMatchObject([0, { report: { verdict: "authentic" } }]);
   });
