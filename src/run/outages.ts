@@ -143,21 +143,20 @@ export function backoffMs(attempts: number, random: number): number {
   return Math.round(bound * (0.5 + random / 2));
 }
 
+/** What is known of a name from its first failed poll to its next good one. */
 interface Outage {
   readonly watched: Watched;
   readonly since: Date;
   /** Number of failed polls of this process. */
-  readonly failedPolls: number;
+  failedPolls: number;
   /** The newest failure; null if this process has seen none. */
-  readonly failure: Failure | null;
+  failure: Failure | null;
   /** Whether the log has the beginning of the outage. */
-  readonly isRecorded: boolean;
-  readonly reportedKinds: readonly FailureKind[];
+  isRecorded: boolean;
+  readonly reportedKinds: Set<FailureKind>;
   /** Time of the newest message; null if this process sent none. */
-  readonly reportedAt: Date | null;
+  reportedAt: Date | null;
 }
-
-type Failing = Outage & { readonly failure: Failure };
 
 export interface OutageOptions {
   readonly now: () => Date;
@@ -166,10 +165,6 @@ export interface OutageOptions {
   readonly report: (message: WatchMessage) => void;
   /** Receives the events to record in the log, in order. */
   readonly record: (event: OutageEvent) => void;
-  /** Number of watched names. */
-  readonly names: number;
-  /** Milliseconds within which outages that begin or end share a message and an entry. */
-  readonly togetherMs: number;
   /** Number of failed polls up to which an outage is not recorded. */
   readonly after: number;
   /** Milliseconds between two messages about the same thing, such as one outage. */
@@ -178,33 +173,18 @@ export interface OutageOptions {
   readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
-/** News that wait for those of other names. */
-interface News {
-  /** Time of the first outage that began meanwhile. Those that begin after it have the same `since`. */
-  since: Date | null;
-  readonly ended: Outage[];
-  readonly polled: Set<string>;
-  readonly timer: AbortController;
-}
-
-/**
- * The outages of all names. An outage lasts from the first failed poll of a name to its next good one, even if the kind
- * of failure changes. A network outage affects all names, but not at the same moment. News of one name are therefore
- * reported once each name was polled, at the latest after `togetherMs`.
- */
+/** The outages of all names. The kind of a failure may change while its outage lasts. */
 export class Outages {
   readonly #options: OutageOptions;
   readonly #open = new Map<string, Outage>();
-  #news: News | null = null;
 
   constructor(options: OutageOptions) {
     this.#options = options;
-    const known = { failedPolls: 0, failure: null, isRecorded: true, reportedKinds: [], reportedAt: null };
-    for (const one of options.open) this.#open.set(watchedName(one.watched), { ...one, ...known });
+    for (const { watched, since } of options.open) this.#begin(watched, since).isRecorded = true;
   }
 
   get now(): (Failure & { readonly watched: Watched })[] {
-    return this.#failing().map(({ failure, watched }) => ({ ...failure, watched }));
+    return [...this.#open.values()].flatMap(({ failure, watched }) => (failure ? { ...failure, watched } : []));
   }
 
   failureOf(watched: Watched): Failure | null {
@@ -219,136 +199,43 @@ export class Outages {
 
   /** Notes the result of a poll; `failure` is null on success. */
   note(watched: Watched, failure: Failure | null): void {
-    const name = watchedName(watched);
-    // A name that fails again has two outages, which share no message.
-    if (this.#news?.ended.some((one) => watchedName(one.watched) === name)) this.flush();
-    if (failure !== null) this.#fail(watched, failure);
-    else this.#end(name);
-    this.#news?.polled.add(name);
-    if (this.#news?.polled.size === this.#options.names) this.flush();
-  }
-
-  /** Reports and records what waits. */
-  flush(): void {
-    if (this.#news === null) return;
-    const { ended, timer } = this.#news;
-    this.#news = null;
-    timer.abort();
     const at = this.#options.now();
-    const failing = this.#failing();
-    const events = [...this.#noteEnded(ended, at), ...this.#noteFailing(failing, at)];
-    for (const event of events) this.#options.record(event);
+    const open = this.#open.get(watchedName(watched));
+    if (failure !== null) this.#fail(open ?? this.#begin(watched, at), failure, at);
+    else if (open !== undefined) this.#end(open, at);
   }
 
-  #failing(): Failing[] {
-    return [...this.#open.values()].flatMap((one) => (one.failure === null ? [] : [{ ...one, failure: one.failure }]));
+  #begin(watched: Watched, since: Date): Outage {
+    const none = { failedPolls: 0, failure: null, isRecorded: false, reportedAt: null };
+    const begun: Outage = { watched, since, ...none, reportedKinds: new Set() };
+    this.#open.set(watchedName(watched), begun);
+    return begun;
   }
 
-  #end(name: string): void {
-    const ended = this.#open.get(name);
-    if (ended === undefined) return;
-    // The beginning is reported before the end.
-    if (ended.reportedAt === null && ended.failure !== null) this.flush();
-    const found = this.#open.get(name)!;
-    this.#open.delete(name);
-    this.#wait().ended.push(found);
-  }
-
-  #fail(watched: Watched, failure: Failure): void {
-    const at = this.#options.now();
-    const name = watchedName(watched);
-    const since = this.#news?.since ?? at;
-    const begun = { watched, since, failedPolls: 0, isRecorded: false, reportedKinds: [], reportedAt: null };
-    const before = this.#open.get(name) ?? begun;
-    const outage = { ...before, failure, failedPolls: before.failedPolls + 1 };
-    this.#open.set(name, outage);
-    if (before === begun) this.#wait().since ??= at;
-    else if (this.#isDue(outage, at) || this.#isUnrecorded(outage)) this.#wait();
-  }
-
-  #wait(): News {
-    if (this.#news !== null) return this.#news;
-    const { names, sleep, togetherMs } = this.#options;
-    const timer = new AbortController();
-    this.#news = { since: null, ended: [], polled: new Set(), timer };
-    const flush = (): void => {
-      if (!timer.signal.aborted) this.flush();
-    };
-    if (names > 1) sleep(togetherMs, timer.signal).then(flush, () => {});
-    return this.#news;
-  }
-
-  #noteEnded(ended: readonly Outage[], at: Date): OutageEvent[] {
-    return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
-      const { since, failedPolls } = group[0]!;
-      this.#options.report({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
-      const watched = namesOf(group.filter(({ isRecorded }) => isRecorded));
-      if (watched.length === 0) return [];
-      return { event: "outage-ended", watched, since: since.toISOString(), failedPolls };
-    });
-  }
-
-  #noteFailing(failing: readonly Failing[], at: Date): OutageEvent[] {
-    const isAgain = ({ isRecorded, reportedAt }: Outage): boolean => isRecorded || reportedAt !== null;
-    for (const group of grouped(failing, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
-      // One reminder is for all names of its group, since each name is polled at another moment.
-      if (!group.some((outage) => this.#isDue(outage, at))) continue;
-      const { failure, since } = group[0]!;
-      const [watched, again] = [namesOf(group), isAgain(group[0]!)];
-      this.#options.report({
-        event: "outage",
-        at,
-        since,
-        kind: failure.kind,
-        watched,
-        message: failure.message,
-        again,
-      });
-      for (const outage of group) {
-        const reportedKinds = [...new Set([...outage.reportedKinds, outage.failure.kind])];
-        this.#change(outage, { reportedKinds, reportedAt: this.#reportedAt(outage, at) });
-      }
+  /** A message is due first, for a new kind of failure, and as a reminder. */
+  #fail(outage: Outage, failure: Failure, at: Date): void {
+    const { report, record, after, repeatMs } = this.#options;
+    const { watched, since, reportedKinds, reportedAt, isRecorded } = outage;
+    const { kind, message } = failure;
+    outage.failure = failure;
+    outage.failedPolls++;
+    if (reportedAt === null || !reportedKinds.has(kind) || passedMs(reportedAt, at) >= repeatMs) {
+      const again = isRecorded || reportedAt !== null;
+      report({ event: "outage", at, since, kind, watched: [watched], message, again });
+      outage.reportedAt = at;
+      reportedKinds.add(kind);
     }
-    return this.#recordBegan(failing);
+    if (isRecorded || outage.failedPolls <= after) return;
+    outage.isRecorded = true;
+    const began = { kind, watched: [watched], since: since.toISOString(), message: recordable(message) };
+    record({ event: "outage-began", ...began });
   }
 
-  /** Whether a message is due: the first one, one for a new kind of failure, or a reminder. */
-  #isDue({ reportedKinds, reportedAt, failure }: Failing, at: Date): boolean {
-    return (
-      reportedAt === null || !reportedKinds.includes(failure.kind) || passedMs(reportedAt, at) >= this.#options.repeatMs
-    );
-  }
-
-  #isUnrecorded({ isRecorded, failedPolls }: Outage): boolean {
-    return !isRecorded && failedPolls > this.#options.after;
-  }
-
-  /**
-   * Returns the time from which the next reminder is counted. This is when the last one was due, not when a poll sent
-   * it, so delays do not add up.
-   */
-  #reportedAt({ reportedAt }: Failing, at: Date): Date {
-    const { repeatMs } = this.#options;
-    if (reportedAt === null) return at;
-    const passed = at.getTime() - reportedAt.getTime();
-    if (passed >= 0 && passed < repeatMs) return reportedAt;
-    return passed >= repeatMs && passed < 2 * repeatMs ? new Date(reportedAt.getTime() + repeatMs) : at;
-  }
-
-  #recordBegan(failing: readonly Failing[]): OutageEvent[] {
-    const began = failing.filter((outage) => this.#isUnrecorded(outage));
-    for (const outage of began) this.#change(outage, { isRecorded: true });
-    return grouped(began, keyOf).map((group) => {
-      const { failure, since } = group[0]!;
-      const message = recordable(failure.message);
-      const [kind, watched] = [failure.kind, namesOf(group)];
-      return { event: "outage-began", kind, watched, since: since.toISOString(), message };
-    });
-  }
-
-  #change({ watched }: Outage, change: Partial<Outage>): void {
-    const name = watchedName(watched);
-    this.#open.set(name, { ...this.#open.get(name)!, ...change });
+  #end({ watched, since, failedPolls, isRecorded }: Outage, at: Date): void {
+    this.#open.delete(watchedName(watched));
+    this.#options.report({ event: "recovered", at, since, watched: [watched], failedPolls });
+    const ended = { watched: [watched], since: since.toISOString(), failedPolls };
+    if (isRecorded) this.#options.record({ event: "outage-ended", ...ended });
   }
 }
 
@@ -357,28 +244,11 @@ export function passedMs(from: Date, to: Date): number {
   return Math.abs(to.getTime() - from.getTime());
 }
 
-function keyOf({ failure, since }: Failing): string {
-  return `${failure.kind} ${since.getTime()}`;
-}
-
-function namesOf(outages: readonly Outage[]): Watched[] {
-  return outages.map(({ watched }) => watched);
-}
-
 const MAX_MESSAGE = 1000;
 
 /** Shortens the text and replaces lone surrogates, because the service may have chosen it. */
 function recordable(message: string): string {
   return fromUtf8(toUtf8(message.slice(0, MAX_MESSAGE)))!;
-}
-
-function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    groups.set(name, [...(groups.get(name) ?? []), item]);
-  }
-  return [...groups.values()];
 }
 
 /**

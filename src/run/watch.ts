@@ -42,7 +42,6 @@ import {
   failureOf,
   passedMs,
 } from "./outages.js";
-import { Places } from "./places.js";
 import {
   type HeldSetting,
   Reloads,
@@ -155,12 +154,6 @@ const DEFAULTS = {
 };
 type Settings = WatchOptions & Required<Pick<WatchOptions, keyof typeof DEFAULTS>>;
 
-/** Limit of concurrent requests, because each response may be large. */
-const AT_ONCE = 4;
-/** Milliseconds after which a request gives its place up to the next name. */
-const MOST_HELD_MS = 2000;
-/** Longest time in milliseconds for which the message about an outage waits for those of other names. */
-const MOST_TOGETHER_MS = 60_000;
 /** Milliseconds that the end of a watch waits for its file. */
 const MOST_ENDING_MS = 5000;
 /** Milliseconds after which the last round waits for no response. */
@@ -245,7 +238,6 @@ class Watch {
   readonly #names: ReadonlyMap<string, Counts>;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
-  readonly #places: Readonly<Record<"good" | "failing", Places>>;
   readonly #silence: Silence | null;
   readonly #silent: Watched[] = [];
   readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
@@ -273,7 +265,7 @@ class Watch {
     const own = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = Object.assign(Object.create(null), DEFAULTS, own) as Settings;
     const { log, now, onMessage: report, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
-    const { intervalMs, maxSilenceMs, policy, reload } = this.#options;
+    const { maxSilenceMs, policy, reload } = this.#options;
     const watched = watchedBy(this.#options);
     const none = { polls: 0, refusals: 0, seenAt: null, evidenceAt: null, good: 0, failed: 0 };
     this.#names = new Map(watched.map((one) => [watchedName(one), { watched: one, ...none }]));
@@ -286,13 +278,7 @@ class Watch {
       return since === null ? [] : [{ watched: one, since }];
     });
     const record = (event: RunContent): void => void this.#guarded(this.#record(event));
-    const togetherMs = Math.min(intervalMs, MOST_TOGETHER_MS);
-    this.#outages = new Outages({ ...shared, names: watched.length, togetherMs, after, open, record });
-    const hold = (signal: Signal): Promise<void> => sleep(MOST_HELD_MS, signal);
-    const ready = (): Promise<void> => this.#mayRequest();
-    // A name waits for a place only if there are more names than places.
-    const count = watched.length > AT_ONCE ? AT_ONCE : Infinity;
-    this.#places = { good: new Places(count, ready, hold), failing: new Places(count, ready, hold) };
+    this.#outages = new Outages({ ...shared, after, open, record });
     const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
     this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
     const announcer = (what: Announced, deliver: Deliver | undefined): Partial<Record<Announced, Announcer>> =>
@@ -363,7 +349,6 @@ class Watch {
   /** Records what waits, and of a scheduled watch a sign of life, if it is due. */
   async #signOnce(): Promise<void> {
     const { once, aliveMs, now } = this.#options;
-    this.#outages.flush();
     // A clock that was set back must not put it off.
     const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
     const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
@@ -389,7 +374,7 @@ class Watch {
   }
 
   async #poll(name: Counts, signal: Signal): Promise<Failure | null> {
-    const fetched = await this.#run((own) => this.#request(name.watched, own), this.#requests);
+    const fetched = await this.#run((own) => this.#fetch(name.watched, own), this.#requests);
     if (signal.aborted) return null;
     const work = (): Promise<Failure | null> =>
       this.#take(name, (fetched as { readonly bootProof: JsonValue }).bootProof);
@@ -591,26 +576,20 @@ class Watch {
     await this.#announcers.refusal?.deliver({ bytes }, signal ?? new AbortController().signal, null);
   }
 
-  /** Fetches in a place for names that were good, or in one for names that fail. */
-  #request(watched: Watched, signal: Signal): Promise<Fetched> {
-    const { good, failing } = this.#places;
-    return (this.#outages.failureOf(watched) === null ? good : failing).hold(() => this.#fetch(watched, signal));
-  }
-
   async #mayRequest(): Promise<void> {
     for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
   }
 
   async #fetch(watched: Watched, signal: Signal): Promise<Fetched> {
     try {
-      if (signal.aborted) throw new ClientError("aborted", "the watch has ended", { operation: null });
+      await untilAborted(this.#mayRequest(), signal);
       const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
       if (bootProof !== null && bootProof !== undefined) return { bootProof };
       return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };
     } catch (error) {
       const failure = failureOf(error);
       const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
-      const pause = (): Promise<void> => this.#run((own) => this.#pauseFor(pauseMs, own), this.#requests);
+      const pause = (): Promise<void> => this.#run((own) => this.#pauseFor(pauseMs, own));
       if (pauseMs > 0) this.#pause = Promise.all([this.#pause, pause()]);
       return { failure };
     }

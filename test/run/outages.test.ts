@@ -76,49 +76,45 @@ describe("outages", () => {
       sleep: () => NEVER,
       report: (message) => messages.push(message),
       record: (event) => events.push(event),
-      names: Math.max(1, ...polls.map((poll) => poll.length - 1)),
-      ...{ togetherMs: 60_000, after: 1, repeatMs: HOUR, open: [], ...options },
+      ...{ after: 1, repeatMs: HOUR, open: [], ...options },
     });
     for (const [after, ...failures] of polls) {
       time += after;
       failures.forEach((failure, index) => outages.note([one!, other!][index]!, failure));
     }
-    outages.flush();
     return { messages, events };
   }
 
-  it("of several at once are one message and one event, and so is their end", () => {
+  it("begin and end with a message and an event", () => {
     const { messages, events } = noted([
-      [0, down, down],
-      [1000, down, down],
-      [1000, null, null],
+      [0, down],
+      [1000, down],
+      [1000, null],
     ]);
-    const both = { since: START, watched: [one, other] };
+    const own = { since: START, watched: [one] };
     expect(messages).toEqual([
-      { event: "outage", at: START, kind: "unreachable", ...both, message: "down", again: false },
-      { event: "recovered", at: later(2000), ...both, failedPolls: 2 },
+      { event: "outage", at: START, kind: "unreachable", ...own, message: "down", again: false },
+      { event: "recovered", at: later(2000), ...own, failedPolls: 2 },
     ]);
     expect(events).toEqual([
-      { event: "outage-began", kind: "unreachable", ...both, since: at(0), message: "down" },
-      { event: "outage-ended", ...both, since: at(0), failedPolls: 2 },
+      { event: "outage-began", kind: "unreachable", ...own, since: at(0), message: "down" },
+      { event: "outage-ended", ...own, since: at(0), failedPolls: 2 },
     ]);
   });
 
-  it("are reported again each hour, counted from when a message was due", () => {
+  it("are reported again each hour", () => {
     const { messages } = noted([
       [0, down],
       [HOUR - 1, down],
       [60_001, down],
-      [HOUR - 60_000, down],
       [HOUR - 1, down],
+      [1, down],
     ]);
     expect(messages.map((message) => [message.at, "again" in message && message.again])).toEqual([
       [later(0), false],
       [later(HOUR + 60_000), true],
-      [later(2 * HOUR), true],
+      [later(2 * HOUR + 60_000), true],
     ]);
-    const polls = Array.from({ length: 11 }, () => [60_000, down] as const);
-    expect(noted(polls, { repeatMs: 120_000 }).messages).toHaveLength(6);
   });
 
   it("that alternate their kind are one: each kind is reported once, and the time goes on", () => {
@@ -160,8 +156,8 @@ describe("outages", () => {
     ]);
     expect(events.map((event) => [event.event, "watched" in event && event.watched])).toEqual([
       ["outage-began", [one]],
-      ["outage-ended", [one]],
       ["outage-began", [other]],
+      ["outage-ended", [one]],
       ["outage-ended", [other]],
     ]);
   });
@@ -258,7 +254,7 @@ const timesOf = ({ requests }: Seen, name: string): number[] =>
 const twelve = Array.from({ length: 12 }, (_, index) => `hangs ${index}`);
 
 describe("a name", () => {
-  it("is not delayed by twelve names that hang, or that fail late, which have places of their own", async () => {
+  it("is not delayed by twelve names that hang, or that fail late", async () => {
     for (const isLate of [false, true]) {
       const clock = new SimulatedClock();
       if (isLate) clock.letRequestsLast();
@@ -292,21 +288,6 @@ describe("a name", () => {
     const { requests } = await watched(answer, { apps: ["limited", "other"], until: 10 * MINUTE });
     expect(requests.filter(({ elapsedMs }) => elapsedMs > 0 && elapsedMs < held)).toEqual([]);
     expect(requests.filter(({ elapsedMs }) => elapsedMs === held)).toHaveLength(2);
-  });
-
-  it("shares a message with those that fail and recover within an interval", async () => {
-    const apps = ["one", "two", "three"];
-    // The third one fails 20 seconds after the others.
-    const answer = (app: string, elapsed: number): JsonValue =>
-      elapsed >= (app === "three" ? 80 * SECOND : MINUTE) && elapsed < 30 * MINUTE ? fails("missing") : bootProof;
-    const { messages, news } = await watched(answer, { apps, until: HOUR, outageAfter: 0 });
-    const sent = messages.map(({ event, ...message }) => [event, "watched" in message && message.watched.length]);
-    expect(sent[0]).toEqual(["outage", expect.toSatisfy((names: number) => names >= 2)]);
-    expect(sent.filter(([event]) => event === "outage").length).toBeLessThanOrEqual(2);
-    for (const app of apps) {
-      const own = news.filter(({ watched: names }) => names?.some((name) => "app" in name && name.app === app));
-      expect(wordsOf(own)).toEqual(BOTH);
-    }
   });
 });
 
