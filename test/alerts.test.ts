@@ -8,7 +8,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { type Health, type HealthPoll, type HealthStatus, startHealth } from "../src/run/node.js";
+import type { WatchPoll, WatchStatus } from "../src/run/index.js";
+import { type Health, startHealth } from "../src/run/node.js";
 import { testFolder } from "./support/folder.js";
 import { type Rule, type Series, firing } from "./support/promql.js";
 import { ROOT } from "./tracked.mjs";
@@ -32,7 +33,7 @@ type Kube = Readonly<Record<string, number | null>>;
 let clock = 0;
 const now = (): Date => new Date(1000 * clock);
 
-const WELL: HealthStatus = {
+const WELL: WatchStatus = {
   settingRefusedSince: null,
   settingReadAt: new Date(0),
   policyDigest: "91ab",
@@ -41,7 +42,7 @@ const WELL: HealthStatus = {
   undelivered: { count: 0, oldest: null },
 };
 
-const polled = (change: Partial<HealthPoll> = {}, status: Partial<HealthStatus> = {}): Act => {
+const polled = (change: Partial<WatchPoll> = {}, status: Partial<WatchStatus> = {}): Act => {
   const seen = { failure: null, isRefused: false, refusals: 0, evidenceAt: new Date(0), recorded: 1 };
   return (health, minute) => {
     health.poll({ at: now(), watched: { app: "signer" }, polls: minute + 1, ...seen, ...change });
@@ -72,7 +73,7 @@ interface Hour {
   readonly kube: Kube;
 }
 const ALL_WELL: Hour = { watch: polled(), worker: worked(), audit: gone, kube: KUBE };
-const failure = { kind: "unreachable" };
+const failure = { kind: "unreachable", message: "", retryAfterMs: null } as const;
 const fromMinute = (first: number, before: Act, after: Act): Act => {
   return (health, minute) => (minute < first ? before : after)(health, minute);
 };

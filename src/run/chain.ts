@@ -1,11 +1,11 @@
 /** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
-import { concatBytes } from "../bytes.js";
 import { withoutPrototype } from "../decode/input.js";
 import { callable, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, optional, text, wholeNumber } from "../decode/shapes.js";
 import { MalformedError, faultText } from "../errors.js";
 import { CheckpointError, type SignedCheckpoint, readCheckpoint } from "./checkpoint.js";
 import { LineReader, MAX_LINE_BYTES, NO_LINES, type RunEnd, type RunLine, isResult } from "./line.js";
+import { linesOf } from "./lines.js";
 
 /** The first fault of a file. */
 export interface RunFault {
@@ -64,12 +64,10 @@ export interface RunVerification {
   readonly gaps: readonly RunStep[];
 }
 
-type Bytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-
 /** The bytes of a file of results, in pieces of any length, and its name for messages. */
 export interface RunStream {
   readonly name: string | null;
-  readonly stream: Bytes;
+  readonly stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 export interface VerifyRunOptions {
@@ -194,7 +192,7 @@ export class Chain {
   async readAll(files: Iterable<RunStream> | AsyncIterable<RunStream>): Promise<void> {
     for await (const { name, stream } of files) {
       this.begin(name);
-      for await (const { bytes, isEnded } of linesOf(stream)) {
+      for await (const { bytes, isEnded } of linesOf(stream, MAX_LINE_BYTES)) {
         if (!isEnded) this.fail("unfinished", UNFINISHED);
         else await this.add(bytes);
         if (this.fault !== null) return;
@@ -372,29 +370,4 @@ function twoChains({ entries }: RunEnd): string {
 function earlier(entries: number, head: string): string {
   const lines = entries === 1 ? "line 1, which is" : `lines 1 to ${entries}, which are`;
   return `${lines} in files that were not passed: the last has the hash ${head}`;
-}
-
-const LINE_FEED = 0x0a;
-const MAX_PARTS = 1024;
-
-/** Yields the lines of a stream. Of a line over the limit, yields only the beginning, and stops. */
-export async function* linesOf(
-  stream: Bytes,
-): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isEnded: boolean }> {
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of stream) {
-    let start = 0;
-    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, start)) {
-      const rest = piece.subarray(start, end);
-      yield { bytes: parts.length === 0 ? rest : concatBytes(...parts, rest), isEnded: true };
-      [parts, length, start] = [[], 0, end + 1];
-    }
-    // The bytes are copied, because the stream may reuse its buffer.
-    if (start < piece.length) parts.push(new Uint8Array(piece.subarray(start)));
-    if (parts.length > MAX_PARTS) parts = [concatBytes(...parts)];
-    length += piece.length - start;
-    if (length > MAX_LINE_BYTES) break;
-  }
-  if (length > 0) yield { bytes: concatBytes(...parts), isEnded: length > MAX_LINE_BYTES };
 }

@@ -1,27 +1,30 @@
 /** The state that a long-running command reports, as one plain object (run/README.md, "Health"). */
 import { TOOL } from "../version.js";
+import { type Watched, isApp, watchedName } from "./line.js";
+import type { Failure } from "./outages.js";
+import type { QueueContact } from "./queue-options.js";
 
 export type HealthCommand = "watch" | "worker" | "audit";
 
 export interface HealthSubject {
   readonly command: HealthCommand;
   /** Names that a watch polls. Default: none. */
-  readonly watched?: readonly HealthPoll["watched"][];
+  readonly watched?: readonly Watched[];
   /** Files or folders of an audit. Default: none. */
   readonly inputs?: readonly string[];
   /** Whether an audit uses a queue; a worker always does. Default: false. */
   readonly hasQueue?: boolean;
 }
 
-/** Result of one poll of one application or key, and counts of this watch so far. `WatchPoll` has this shape. */
-export interface HealthPoll {
+/** Result of one poll of one name, and counts of this watch so far. */
+export interface WatchPoll {
   /** End of the poll. */
   readonly at: Date;
-  readonly watched: { readonly app: string } | { readonly ephemeralKey: string };
+  readonly watched: Watched;
   /** Number of polls of this name. */
   readonly polls: number;
   /** Why the boot proof could not be fetched or read; null after a good poll. */
-  readonly failure: { readonly kind: string } | null;
+  readonly failure: Failure | null;
   /** Whether the newest verdict of this name is a refusal, even one from before this watch; null before the first. */
   readonly isRefused: boolean | null;
   /** Number of refusals of this name that this watch found. */
@@ -33,7 +36,7 @@ export interface HealthPoll {
 }
 
 /** Setting, log and deliveries of a watch. */
-export interface HealthStatus {
+export interface WatchStatus {
   /** Time of the first refused reload; null unless the newest reload was refused. */
   readonly settingRefusedSince: Date | null;
   /** Time of the last successful read of policy and bundles. */
@@ -65,21 +68,11 @@ export interface HealthWork {
   readonly evidenceAt: Date | null;
 }
 
-/** The connection to the queue, as it is now. */
-export interface HealthQueue {
-  /** Address of the server without credentials. */
-  readonly server: string;
-  readonly isConnected: boolean;
-  /** Number of jobs that no worker has taken; null if unknown. */
-  readonly waiting: number | null;
-}
-
-export interface WatchedState {
+export interface WatchedState extends Pick<WatchPoll, "polls" | "isRefused" | "refusals" | "evidenceAt"> {
   /** Name of the application; null if a key is watched. */
   readonly app: string | null;
   /** The key in hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
-  readonly polls: number;
   /** Time of the last poll that fetched and read its boot proof. */
   readonly seenAt: Date | null;
   /** Seconds since `seenAt`, or since the start, by a clock that is never set. */
@@ -88,12 +81,9 @@ export interface WatchedState {
   readonly outageSince: Date | null;
   readonly outages: number;
   readonly failedPolls: number;
-  readonly isRefused: boolean | null;
-  readonly refusals: number;
-  readonly evidenceAt: Date | null;
 }
 
-export interface QueueState extends HealthQueue {
+export interface QueueState extends QueueContact {
   readonly outages: number;
   /** Time at which this process was last connected to the queue's server. */
   readonly contactAt: Date | null;
@@ -102,7 +92,7 @@ export interface QueueState extends HealthQueue {
 }
 
 /** The state of a process. A health file has it as JSON. */
-export interface HealthState {
+export interface HealthState extends HealthWork {
   readonly health: "bootproof-health/3";
   readonly command: HealthCommand;
   readonly version: string;
@@ -120,13 +110,10 @@ export interface HealthState {
   readonly inputs: readonly string[];
   readonly watched: readonly WatchedState[];
   /** Null before a watch reports it. */
-  readonly status: HealthStatus | null;
+  readonly status: WatchStatus | null;
   readonly checkpoint: HealthCheckpoint | null;
-  readonly entries: number;
   /** Entries judged a second, over the last minute; null before there are two counts. */
   readonly rate: number | null;
-  readonly refused: number | null;
-  readonly evidenceAt: Date | null;
   readonly queue: QueueState | null;
 }
 
@@ -137,11 +124,6 @@ const STALL_MS = 30_000;
 const RATE_MS = 60_000;
 const SAMPLE_MS = 1000;
 
-interface Sample {
-  readonly at: number;
-  readonly entries: number;
-}
-
 /** A time by the wall clock, and by the clock that is never set, in milliseconds. */
 interface Moment {
   readonly at: Date;
@@ -149,42 +131,49 @@ interface Moment {
 }
 
 type Known = Omit<WatchedState, "seenAt" | "seenAge"> & { readonly seen: Moment | null };
+const UNSEEN = {
+  ...{ polls: 0, isRefused: null, refusals: 0, evidenceAt: null },
+  ...{ seen: null, outageSince: null, outages: 0, failedPolls: 0 },
+};
 
 export class HealthRecord {
   readonly #subject: HealthSubject;
-  readonly #now: () => Date;
-  readonly #monotonic: () => number;
+  readonly #clocks: { readonly now: () => Date; readonly monotonic: () => number };
   readonly #start: Moment;
   readonly #watched = new Map<string, Known>();
   #good: Moment | null = null;
   /** The last time at which an entry was judged, or no job waited. */
-  #movedTicks: number;
-  #status: HealthStatus | null = null;
+  #moved: Moment;
+  #status: WatchStatus | null = null;
   #checkpoint: HealthCheckpoint | null = null;
   #work: HealthWork = { entries: 0, refused: null, evidenceAt: null };
-  #samples: Sample[] = [];
-  #queue: Omit<QueueState, "contactAt" | "contactAge"> | null = null;
+  /** Counts of the last minute. */
+  readonly #samples: { readonly ticks: number; readonly entries: number }[] = [];
+  #queue: (QueueContact & Pick<QueueState, "outages">) | null = null;
   #contact: Moment | null = null;
 
-  constructor(subject: HealthSubject, { now, monotonic }: { now: () => Date; monotonic: () => number }) {
-    this.#subject = subject;
-    this.#now = now;
-    this.#monotonic = monotonic;
-    this.#start = this.#moment();
-    this.#movedTicks = this.#start.ticks;
-    for (const watched of subject.watched ?? [])
-      this.#watched.set(nameOf(watched), { ...UNSEEN, ...membersOf(watched) });
+  constructor(subject: HealthSubject, clocks: { readonly now: () => Date; readonly monotonic: () => number }) {
+    [this.#subject, this.#clocks] = [subject, clocks];
+    this.#start = this.#moved = this.#moment();
+    for (const watched of subject.watched ?? []) this.#watched.set(watchedName(watched), unseen(watched));
   }
 
   /** Records a poll. Returns whether it fetched and read the boot proof. */
-  poll(poll: HealthPoll): boolean {
-    const name = nameOf(poll.watched);
-    this.#watched.set(name, knownAfter(this.#watched.get(name) ?? UNSEEN, poll, this.#moment(poll.at)));
-    this.#count({ entries: poll.recorded, refused: null, evidenceAt: null });
-    return poll.failure === null;
+  poll({ at, watched, failure, recorded, polls, isRefused, refusals, evidenceAt }: WatchPoll): boolean {
+    const before = this.#watched.get(watchedName(watched)) ?? unseen(watched);
+    const { outageSince, outages, failedPolls } = before;
+    const outage = failure && {
+      outageSince: outageSince ?? at,
+      outages: outages + (outageSince === null ? 1 : 0),
+      failedPolls: failedPolls + 1,
+    };
+    const now = outage ?? { seen: this.#moment(at), outageSince: null };
+    this.#watched.set(watchedName(watched), { ...before, polls, isRefused, refusals, evidenceAt, ...now });
+    this.#count({ entries: recorded, refused: null, evidenceAt: null });
+    return failure === null;
   }
 
-  status(status: HealthStatus): void {
+  status(status: WatchStatus): void {
     this.#status = status;
   }
 
@@ -202,29 +191,26 @@ export class HealthRecord {
 
   /** Records a success: an entry was judged, or the run ended with nothing to add. */
   idle(): void {
-    this.#good = this.#moment();
-    this.#movedTicks = this.#good.ticks;
+    this.#good = this.#moved = this.#moment();
   }
 
-  queue(queue: HealthQueue): void {
+  queue(contact: QueueContact): void {
     const { outages = 0, isConnected: wasConnected = true } = this.#queue ?? {};
-    const { isConnected, waiting } = queue;
-    this.#queue = { ...queue, outages: outages + (wasConnected && !isConnected ? 1 : 0) };
-    if (isConnected) this.#contact = this.#moment();
+    this.#queue = { ...contact, outages: outages + (wasConnected && !contact.isConnected ? 1 : 0) };
+    if (contact.isConnected) this.#contact = this.#moment();
     // An audit has work until it ends, also where the server refuses its jobs, so only a worker can have none.
-    if (waiting === 0 && this.#subject.command === "worker") this.#movedTicks = this.#monotonic();
+    if (contact.waiting === 0 && this.#subject.command === "worker") this.#moved = this.#moment();
   }
 
   state(): HealthState {
     const { command, inputs = [] } = this.#subject;
-    const { entries, refused, evidenceAt } = this.#work;
-    const good = this.#goodMoment();
+    const [good, contact] = [this.#goodMoment(), this.#contact];
     return {
       health: "bootproof-health/3",
       command,
       version: TOOL.version,
       startedAt: this.#start.at,
-      aliveAt: this.#now(),
+      aliveAt: this.#clocks.now(),
       goodAt: good?.at ?? null,
       goodAge: this.#age(good),
       isReady: this.#isReady(good !== null),
@@ -234,52 +220,40 @@ export class HealthRecord {
       }),
       status: this.#status,
       checkpoint: this.#checkpoint,
-      entries,
+      ...this.#work,
       rate: this.#rate(),
-      refused,
-      evidenceAt,
-      queue: this.#queue && {
-        ...this.#queue,
-        contactAt: this.#contact?.at ?? null,
-        contactAge: this.#age(this.#contact),
-      },
+      queue: this.#queue && { ...this.#queue, contactAt: contact?.at ?? null, contactAge: this.#age(contact) },
     };
   }
 
-  #moment(at = this.#now()): Moment {
-    return { at, ticks: this.#monotonic() };
+  #moment(at = this.#clocks.now()): Moment {
+    return { at, ticks: this.#clocks.monotonic() };
   }
 
+  /** Returns the seconds since a moment, or since the start. */
   #age(since: Moment | null): number {
-    return (this.#monotonic() - (since ?? this.#start).ticks) / 1000;
+    return (this.#clocks.monotonic() - (since ?? this.#start).ticks) / 1000;
   }
 
   /** Returns the last success. For a watch it is that of the name that was not seen for the longest time. */
   #goodMoment(): Moment | null {
     if (this.#subject.command !== "watch") return this.#good;
     const seen = [...this.#watched.values()].map((known) => known.seen);
-    const [first = null] = seen.toSorted((a, b) => (a?.ticks ?? -Infinity) - (b?.ticks ?? -Infinity));
-    return first;
+    return seen.toSorted((a, b) => (a?.ticks ?? -Infinity) - (b?.ticks ?? -Infinity))[0] ?? null;
   }
 
   #isReady(hasSucceeded: boolean): boolean {
     const { command, hasQueue = command === "worker" } = this.#subject;
-    if (command === "watch") return hasSucceeded && this.#isWatching();
+    if (command === "watch") {
+      const isSeen = [...this.#watched.values()].every(({ outageSince }) => outageSince === null);
+      return hasSucceeded && isSeen && (this.#status?.settingRefusedSince ?? null) === null;
+    }
     // A worker that never had a job is ready to take one. An audit that judged nothing has not shown that it can.
-    const isMoving = this.#monotonic() - this.#movedTicks <= STALL_MS && (command === "worker" || hasSucceeded);
+    const isMoving = this.#age(this.#moved) * 1000 <= STALL_MS && (command === "worker" || hasSucceeded);
     return isMoving && (!hasQueue || this.#isQueueThere());
   }
 
-  #isWatching(): boolean {
-    const { settingRefusedSince = null } = this.#status ?? {};
-    const isSeen = [...this.#watched.values()].every(({ outageSince }) => outageSince === null);
-    return isSeen && settingRefusedSince === null;
-  }
-
-  /**
-   * Whether the queue was contacted recently. A process that is stuck reports no lost connection, so `isConnected`
-   * alone is not enough.
-   */
+  /** Whether the queue was contacted recently: a process that is stuck reports no lost connection. */
   #isQueueThere(): boolean {
     const isConnected = this.#queue?.isConnected === true && this.#contact !== null;
     return isConnected && this.#age(this.#contact) * 1000 <= AWAY_MS;
@@ -287,49 +261,19 @@ export class HealthRecord {
 
   #count(work: HealthWork): void {
     this.#work = work;
-    const at = this.#monotonic();
-    const last = this.#samples.at(-1);
-    if (last === undefined || at - last.at >= SAMPLE_MS) this.#samples.push({ at, entries: work.entries });
-    while (this.#samples.length > 2 && this.#samples[1]!.at <= at - RATE_MS) this.#samples.shift();
+    const [samples, ticks] = [this.#samples, this.#clocks.monotonic()];
+    if (ticks - (samples.at(-1)?.ticks ?? -Infinity) >= SAMPLE_MS) samples.push({ ticks, entries: work.entries });
+    while (samples.length > 2 && samples[1]!.ticks <= ticks - RATE_MS) samples.shift();
   }
 
   #rate(): number | null {
     const [first] = this.#samples;
-    const passed = first === undefined ? 0 : this.#monotonic() - first.at;
+    const passed = first === undefined ? 0 : this.#clocks.monotonic() - first.ticks;
     return passed >= SAMPLE_MS ? (1000 * (this.#work.entries - first!.entries)) / passed : null;
   }
 }
 
-const UNSEEN: Known = {
-  app: null,
-  ephemeralKey: null,
-  polls: 0,
-  seen: null,
-  outageSince: null,
-  outages: 0,
-  failedPolls: 0,
-  isRefused: null,
-  refusals: 0,
-  evidenceAt: null,
-};
-
-function membersOf(watched: HealthPoll["watched"]): Pick<WatchedState, "app" | "ephemeralKey"> {
-  return { app: null, ephemeralKey: null, ...watched };
-}
-
-function nameOf(watched: HealthPoll["watched"]): string {
-  return "app" in watched ? `app ${watched.app}` : `key ${watched.ephemeralKey}`;
-}
-
-function knownAfter(before: Known, poll: HealthPoll, moment: Moment): Known {
-  const { polls, isRefused, refusals, evidenceAt } = poll;
-  const known = { ...before, ...membersOf(poll.watched), polls, isRefused, refusals, evidenceAt };
-  if (poll.failure === null) return { ...known, seen: moment, outageSince: null };
-  const isNew = before.outageSince === null;
-  return {
-    ...known,
-    outageSince: before.outageSince ?? moment.at,
-    outages: before.outages + (isNew ? 1 : 0),
-    failedPolls: before.failedPolls + 1,
-  };
+function unseen(watched: Watched): Known {
+  const name = isApp(watched) ? { app: watched.app, ephemeralKey: null } : { app: null, ...watched };
+  return { ...name, ...UNSEEN };
 }

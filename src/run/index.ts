@@ -31,7 +31,8 @@ export type {
 export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint, vkeyOf } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { watch } from "./watch.js";
-export type { Silent, WatchOptions, WatchPoll, WatchStatus, WatchSummary } from "./watch.js";
+export type { Silent, WatchOptions, WatchSummary } from "./watch.js";
+export type { WatchPoll, WatchStatus } from "./health.js";
 export { RunLog } from "./log.js";
 export type { Announced, RunStore, Standing } from "./log.js";
 export type { Deliver } from "./announce.js";

@@ -5,6 +5,7 @@ import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decod
 import {
   type MembersOf,
   type ObjectShape,
+  type ReadOf,
   type Shape,
   anything,
   either,
@@ -118,72 +119,11 @@ export interface SettingFault {
   readonly reason: string;
 }
 
-export type PollCount = Watched & { readonly good: number; readonly failed: number };
-
+type RunEventName = keyof typeof EVENTS;
 /** The members of the lines that are not results, by their `event`. */
-export interface RunEvents {
-  /** A run begins: what it watches (null for an audit), and all that decides its verdicts, by SHA-256. */
-  readonly started: {
-    readonly watched: readonly Watched[] | null;
-    /** Milliseconds between two lines `alive`; null for an audit. */
-    readonly aliveMs: number | null;
-    readonly tool: { readonly name: string; readonly version: string };
-    readonly settingDigest: string;
-    /** Of an audit: each part of the setting. A run that resumes must have the same. */
-    readonly setting: Readonly<Record<string, string>> | null;
-  };
-  /** Accepted entries of one file that follow one another, where only failures have lines. */
-  readonly accepted: {
-    readonly count: number;
-    /** How many of them are `verified`; the others are `authentic`. */
-    readonly verified: number;
-    readonly first: EntryPlace;
-    readonly last: EntryPlace;
-    /** SHA-256, in hex, over the SHA-256 (in hex) of each of these entries, each behind its line and a colon. */
-    readonly entries: string;
-  };
-  /** A reload changed the setting. Results after this line are by it. */
-  readonly "setting-changed": {
-    /** Empty if the setting is unchanged and the previous reload was refused. */
-    readonly changed: readonly ReloadedPart[];
-    readonly policy: string | null;
-    readonly policyDigest: string | null;
-    readonly settingDigest: string;
-    readonly before: string;
-    /** Version of a signed policy, whose `policyDigest` is that of its payload. Absent if the policy is not signed. */
-    readonly policyVersion?: number;
-  };
-  /** A reload failed. Results are still by the previous setting. */
-  readonly "setting-refused": {
-    /** Time of the first attempt that failed, RFC 3339. */
-    readonly since: string;
-    readonly faults: readonly SettingFault[];
-    /** Set if the feed of a signed policy was rolled back or forked. The line is then announced like a refusal. */
-    readonly contradiction?: true;
-  };
-  /** The boot proofs of these names cannot be fetched or read. */
-  readonly "outage-began": {
-    readonly kind: FailureKind;
-    readonly watched: readonly Watched[];
-    /** Time of the first failed poll, RFC 3339. */
-    readonly since: string;
-    readonly message: string;
-  };
-  readonly "outage-ended": {
-    readonly watched: readonly Watched[];
-    readonly since: string;
-    /** Failed polls of the process that saw the outage end. */
-    readonly failedPolls: number;
-  };
-  /** The line with this number was delivered. */
-  readonly announced: { readonly of: number };
-  /** A sign of life: polls were made since a time, whether or not they found something new. */
-  readonly alive: { readonly since: string; readonly polls: readonly PollCount[] };
-  /** A run ended by itself and reported its end. One that was killed has no such line. `polls`: null for an audit. */
-  readonly stopped: { readonly since: string; readonly polls: readonly PollCount[] | null };
-}
-
-type RunEventName = keyof RunEvents;
+export type RunEvents = {
+  readonly [E in RunEventName]: Readonly<ReadOf<ReturnType<typeof object<(typeof EVENTS)[E]>>>>;
+};
 type Events = { readonly [E in RunEventName]: { readonly event: E } & RunEvents[E] };
 
 /** What a line says, beside its place in the chain. */
@@ -253,59 +193,73 @@ const RESULTS = {
 } as const;
 
 const watchedList = list(
-  either(
-    objectOf<{ readonly app: string }>({ app: text }),
-    objectOf<{ readonly ephemeralKey: string }>({ ephemeralKey: keyHex }),
-    '{"app": name} or {"ephemeralKey": hex}',
-  ),
+  either(object({ app: text }), object({ ephemeralKey: keyHex }), '{"app": name} or {"ephemeralKey": hex}'),
   1,
 );
 const counts = { good: wholeNumber(0), failed: wholeNumber(0) };
-const polls = list(
-  either(
-    objectOf<PollCount & { readonly app: string }>({ app: text, ...counts }),
-    objectOf<PollCount & { readonly ephemeralKey: string }>({ ephemeralKey: keyHex, ...counts }),
-    "an object with app or ephemeralKey, good and failed",
-  ),
-  1,
+const pollCount = either(
+  object({ app: text, ...counts }),
+  object({ ephemeralKey: keyHex, ...counts }),
+  "an object with app or ephemeralKey, good and failed",
 );
+export type PollCount = Readonly<ReadOf<typeof pollCount>>;
+const polls = list(pollCount, 1);
 
-const EVENTS: { readonly [E in RunEventName]: MembersOf<RunEvents[E]> } = {
+/** The members of the lines that are not results, by their `event`, in their order. */
+const EVENTS = {
+  /** A run begins: what it watches (null for an audit), and all that decides its verdicts, by SHA-256. */
   started: {
     watched: nullable(watchedList),
+    /** Milliseconds between two lines `alive`; null for an audit. */
     aliveMs: nullable(wholeNumber(1)),
-    tool: objectOf<RunEvents["started"]["tool"]>({ name: text, version: text }),
+    tool: object({ name: text, version: text }),
     settingDigest: hash,
+    /** Of an audit: each part of the setting. A run that resumes must have the same. */
     setting: nullable(record(text)),
   },
+  /** Accepted entries of one file that follow one another, where only failures have lines. */
   accepted: {
     count: wholeNumber(1),
+    /** How many of them are `verified`; the others are `authentic`. */
     verified: wholeNumber(0),
     first: objectOf(PLACE),
     last: objectOf(PLACE),
+    /** SHA-256, in hex, over the SHA-256 (in hex) of each of these entries, each behind its line and a colon. */
     entries: hash,
   },
+  /** A reload changed the setting. Results after this line are by it. */
   "setting-changed": {
+    /** Empty if the setting is unchanged and the previous reload was refused. */
     changed: list(oneOf(...RELOADED)),
     policy: nullable(text),
     ...DIGESTS,
     before: hash,
+    /** Version of a signed policy, whose `policyDigest` is that of its payload. Absent if the policy is not signed. */
     policyVersion: optional(wholeNumber(1)),
   },
+  /** A reload failed. Results are still by the previous setting. */
   "setting-refused": {
+    /** Time of the first attempt that failed, RFC 3339. */
     since: instant,
     faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
+    /** Set if the feed of a signed policy was rolled back or forked. The line is then announced like a refusal. */
     contradiction: optional(oneOf(true)),
   },
+  /** The boot proofs of these names cannot be fetched or read. */
   "outage-began": {
     kind: keyOf<FailureKind>({ unreachable: true, answer: true, missing: true, credentials: true }),
     watched: watchedList,
+    /** Time of the first failed poll, RFC 3339. */
     since: instant,
     message: text,
   },
+  /** `failedPolls` are those of the process that saw the outage end. */
   "outage-ended": { watched: watchedList, since: instant, failedPolls: wholeNumber(0) },
+  /** The line with this number was delivered. */
   announced: { of: wholeNumber(1) },
+  /** A sign of life: polls were made since a time, whether or not they found something new. */
   alive: { since: instant, polls },
+  /** A run ended by itself and reported its end. One that was killed has no such line. `polls`: null for an audit. */
   stopped: { since: instant, polls: nullable(polls) },
 };
 

@@ -4,61 +4,70 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
+/** A source may yield a long line in many pieces. */
+const MAX_PARTS = 1024;
 
 /** Whether a line has only JSON white space, and is thus not an entry. */
 export function isEmptyLine(line: Uint8Array): boolean {
   return line.every((byte) => byte === SPACE || byte === TAB || byte === CR);
 }
 
+export function withoutReturn(line: Uint8Array): Uint8Array {
+  return line.at(-1) === CR ? line.subarray(0, -1) : line;
+}
+
 /**
- * Cuts chunks into lines, without line feeds and the carriage returns before them. A line above the limit is truncated
- * to one byte more than the limit, which shows that it is too long.
+ * Cuts chunks into lines, without line feeds. A line above the limit is truncated to one byte more than the limit,
+ * which shows that it is too long.
  */
 export class LineCutter {
   readonly #limit: number;
   #parts: Uint8Array[] = [];
   #held = 0;
-  #length = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /**
-   * Yields the lines that end in this chunk, each with the offset after its line feed. The lines may be views of the
-   * chunk.
-   */
-  *cut(chunk: Uint8Array): Generator<{ readonly line: Uint8Array; readonly end: number }> {
+  /** Yields the lines that end in this chunk, which may be views of it. */
+  *cut(chunk: Uint8Array): Generator<Uint8Array> {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       this.#hold(chunk.subarray(start, end));
       start = end + 1;
-      yield { line: this.#line(), end: start };
+      yield this.#line();
     }
-    this.#hold(chunk.subarray(start));
+    // The rest is copied, because its source may reuse the chunk.
+    this.#hold(new Uint8Array(chunk.subarray(start)));
   }
 
   /** Returns the last line if no line feed ends it, otherwise null. */
   rest(): Uint8Array | null {
-    return this.#length === 0 ? null : this.#line();
+    return this.#held === 0 ? null : this.#line();
   }
 
   #hold(part: Uint8Array): void {
-    this.#length += part.length;
-    // Room for two bytes above the limit: one that shows that the line is too long, and a carriage return, which is
-    // removed.
-    const room = this.#limit + 2 - this.#held;
+    const room = this.#limit + 1 - this.#held;
     if (part.length === 0 || room <= 0) return;
     this.#parts.push(part.subarray(0, room));
     this.#held += Math.min(part.length, room);
+    if (this.#parts.length > MAX_PARTS) this.#parts = [concatBytes(...this.#parts)];
   }
 
   #line(): Uint8Array {
-    const whole = this.#parts.length === 1 ? this.#parts[0]! : concatBytes(...this.#parts);
-    const isWhole = this.#length === this.#held;
-    this.#parts = [];
-    [this.#held, this.#length] = [0, 0];
-    const line = isWhole && whole.at(-1) === CR ? whole.subarray(0, -1) : whole;
-    return line.subarray(0, this.#limit + 1);
+    const line = this.#parts.length === 1 ? this.#parts[0]! : concatBytes(...this.#parts);
+    [this.#parts, this.#held] = [[], 0];
+    return line;
   }
+}
+
+/** Yields the lines of a stream, and whether a line feed ends each. One above the limit is truncated, and the last. */
+export async function* linesOf(
+  stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  limit: number,
+): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isEnded: boolean }> {
+  const cutter = new LineCutter(limit);
+  for await (const piece of stream) for (const bytes of cutter.cut(piece)) yield { bytes, isEnded: true };
+  const rest = cutter.rest();
+  if (rest !== null) yield { bytes: rest, isEnded: rest.length > limit };
 }

@@ -5,6 +5,8 @@ import { dirname, resolve, sep } from "node:path";
 import { toUtf8 } from "../bytes.js";
 import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, demand, flag, list, optional, simple, text } from "../decode/shapes.js";
+import type { Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
 import { settingParts } from "../plain-settings.js";
 import { isAccepted } from "../report/accepted.js";
 import { TOOL } from "../version.js";
@@ -25,7 +27,7 @@ import { RunFile, RunFileError, sha256Hex } from "./node-file.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
 import { INPUT_OPTIONS, type InputBatch, readBatches } from "./node-source.js";
 import { threadJudge } from "./node-threads.js";
-import { Abortion, Pipeline, type RunSignal } from "./pipeline.js";
+import { Pipeline } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 import type { AuditSummary, Tally } from "./summary.js";
@@ -49,7 +51,7 @@ export interface AuditFilesOptions {
   readonly onlyFailures?: boolean;
   /** Whether to end after the first entry that is not accepted. */
   readonly failFast?: boolean;
-  readonly signal?: RunSignal;
+  readonly signal?: Signal;
   /** Called first, with the results of the setting's boot proofs in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
   readonly onProgress?: (progress: AuditProgress) => void;
@@ -131,8 +133,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditEnd> {
   const { bootProofs } = await nodeAuditor(options.setting);
   options.onBootProofs?.(bootProofs);
   const opened = new LineInputs(options.stdin);
-  const aborted = new Abortion(options.signal);
-  await aborted.or(opened.check(inputs)).finally(() => aborted.forget());
+  await unlessAborted(opened.check(inputs), options.signal);
   if (typeof out === "string") await refuseInside(out, inputs);
   const earlier = new EarlierRuns();
   const onLine: EarlierRuns["add"] = (line, offset) => earlier.add(line, offset);
@@ -144,6 +145,14 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditEnd> {
   } finally {
     await file?.close();
   }
+}
+
+/** Resolves with the work, or at once when the signal is aborted. */
+function unlessAborted<T>(work: Promise<T>, signal: Signal | undefined): Promise<T | "aborted"> {
+  return untilAborted(work, signal).catch((error: unknown) => {
+    if (signal?.aborted === true) return "aborted";
+    throw error;
+  });
 }
 
 /** Refuses an output file in an audited folder, where it could become an entry, and an output file that is an input. */
@@ -311,12 +320,10 @@ class Audit {
 
   async #judge(): Promise<AuditEnd["end"]> {
     const { setting, judge: make = threadJudge, signal, failFast = false } = this.#options;
-    const judge = lateJudge(async () => make(setting));
-    const aborted = new Abortion(signal);
-    const pipeline = new Pipeline(this.#unknown(), judge);
+    const pipeline = new Pipeline(this.#unknown(), async () => make(setting));
     try {
       for (;;) {
-        const next = await aborted.or(pipeline.next());
+        const next = await unlessAborted(pipeline.next(), signal);
         if (next === "aborted" || (next === null && signal?.aborted === true)) return "aborted";
         if (next === null) return "done";
         const { batch, judged } = next;
@@ -324,9 +331,7 @@ class Audit {
         if (isFailed && failFast) return "failed";
       }
     } finally {
-      aborted.forget();
-      pipeline.leave();
-      await judge.close();
+      await pipeline.close();
     }
   }
 
@@ -372,23 +377,6 @@ class Audit {
     const unmet = [...expected.unmet(this.#met)];
     return { count: unmet.length, first: unmet.slice(0, MAX_NAMED) };
   }
-}
-
-/** Makes the judge with the first batch: without new entries, no thread is started and no queue is joined. */
-function lateJudge(make: () => Promise<Judge>): Judge {
-  let made: Promise<Judge> | null = null;
-  let concurrency = 1;
-  return {
-    get concurrency() {
-      return concurrency;
-    },
-    async judge(batch) {
-      const judge = await (made ??= make());
-      concurrency = judge.concurrency;
-      return judge.judge(batch);
-    },
-    close: async () => (await made?.catch(() => null))?.close(),
-  };
 }
 
 interface WriterOptions extends Required<Pick<AuditFilesOptions, "onlyFailures" | "out" | "setting">> {

@@ -1,9 +1,9 @@
 /** What a file of results has of earlier runs, and which entries it has already (run/README.md, "Going on"). */
 import { type Hash, createHash } from "node:crypto";
-import { linesOf } from "./chain.js";
 import {
   type EntryPlace,
   LineReader,
+  MAX_LINE_BYTES,
   type RunEntry,
   type RunEvents,
   type RunLine,
@@ -11,6 +11,7 @@ import {
   isResult,
   isWatchResult,
 } from "./line.js";
+import { linesOf } from "./lines.js";
 import { type RunFile, RunFileError } from "./node-file.js";
 import { Tally } from "./summary.js";
 
@@ -59,7 +60,7 @@ class Cursor {
 
   constructor(file: RunFile, { from, expectations }: RunPart, to: number) {
     this.expectations = expectations;
-    this.#lines = linesOf(partOf(file, from, to));
+    this.#lines = linesOf(file.bytes(from, to), MAX_LINE_BYTES);
   }
 
   async advance(): Promise<void> {
@@ -82,12 +83,6 @@ function knownIn(line: RunEntry): Known | null {
       : { file: line.file, line: line.line, entry: line.entry, isJudged: line.verdict !== "unjudged" };
   if (line.event !== "accepted") return null;
   return { ...line.first, ...line, hash: createHash("sha256"), left: line.count };
-}
-
-const CHUNK = 64 * 1024;
-
-async function* partOf(file: RunFile, from: number, to: number): AsyncGenerator<Uint8Array> {
-  for (let at = from; at < to; at += CHUNK) yield await file.read(at, Math.min(CHUNK, to - at));
 }
 
 /**

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { readExpectedLine } from "./expected.js";
-import { LineCutter } from "./lines.js";
+import { linesOf } from "./lines.js";
 
 /** Maximum length of a line. A longer line is malformed. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -38,13 +38,7 @@ export class ExpectedEntries {
    */
   static async read(chunks: AsyncIterable<Uint8Array>): Promise<ExpectedEntries> {
     const reader = new LineReader();
-    const cutter = new LineCutter(MAX_LINE_BYTES);
-    for await (const chunk of chunks) {
-      // Lines may be views of the chunk, so they are read before the next chunk arrives.
-      for (const { line } of cutter.cut(chunk)) reader.read(line);
-    }
-    const rest = cutter.rest();
-    if (rest !== null) reader.read(rest);
+    for await (const { bytes } of linesOf(chunks, MAX_LINE_BYTES)) reader.read(bytes);
     return new ExpectedEntries(reader.finish());
   }
 

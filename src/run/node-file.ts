@@ -10,7 +10,7 @@ import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js"
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, replaceWhole, syncFolder } from "../disk/whole.js";
 import { MalformedError } from "../errors.js";
-import { Chain, type RunStream, linesOf } from "./chain.js";
+import { Chain, type RunStream } from "./chain.js";
 import {
   type Checkpoint,
   CheckpointError,
@@ -20,7 +20,8 @@ import {
   readCheckpoint,
   signCheckpointBy,
 } from "./checkpoint.js";
-import { LineReader, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
+import { LineReader, MAX_LINE_BYTES, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
+import { linesOf } from "./lines.js";
 
 /**
  * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
@@ -167,7 +168,7 @@ export class RunFile {
 
   /** Deletes what the file has. The log of a watch is refused: nothing makes what it recorded again. */
   async #beginAnew(): Promise<void> {
-    for await (const { bytes } of linesOf(this.#bytes())) {
+    for await (const { bytes } of linesOf(this.bytes(), MAX_LINE_BYTES)) {
       const line = await readLine(bytes).catch(() => null);
       if (line !== null && isOfWatch(line.entry))
         throw new RunFileError("setting", this.path, "it is the log of a watch: an audit does not replace it", ANEW);
@@ -180,7 +181,7 @@ export class RunFile {
   async #readLines(chain: Chain): Promise<void> {
     const { onLine, onNote } = this.#options;
     let last: Uint8Array = new Uint8Array();
-    for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
+    for await (const { bytes, isEnded } of linesOf(this.bytes(), MAX_LINE_BYTES)) {
       if (!isEnded && isBegun(bytes)) {
         onNote?.("its last line was not finished, as after a kill: it was cut off");
         break;
@@ -194,18 +195,19 @@ export class RunFile {
     if (this.#size > 0) this.#last = withFeed(last);
   }
 
-  async *#bytes(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; ;) {
-      const { buffer, bytesRead } = await this.#try(this.#handle.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, at));
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-      at += bytesRead;
+  /** Yields the bytes between two offsets. */
+  async *bytes(from = 0, to = Infinity): AsyncGenerator<Uint8Array> {
+    for (let at = from; at < to;) {
+      const piece = await this.read(at, Math.min(CHUNK, to - at));
+      if (piece.length === 0) return;
+      yield piece;
+      at += piece.length;
     }
   }
 
   /** Reads a part of the file. */
   async read(offset: number, length: number): Promise<Uint8Array> {
-    const { buffer, bytesRead } = await this.#try(this.#handle.read(Buffer.allocUnsafe(length), 0, length, offset));
+    const { buffer, bytesRead } = await this.#try(this.#handle.read(Buffer.allocUnsafeSlow(length), 0, length, offset));
     return buffer.subarray(0, bytesRead);
   }
 

@@ -8,19 +8,19 @@ import { replaceWhole } from "../disk/whole.js";
 import { type HealthAddress, serveHealth } from "./node-server.js";
 import {
   type HealthCheckpoint,
-  type HealthPoll,
-  type HealthQueue,
   HealthRecord,
   type HealthState,
-  type HealthStatus,
   type HealthSubject,
   type HealthWork,
+  type WatchPoll,
+  type WatchStatus,
 } from "./health.js";
+import type { QueueContact } from "./queue-options.js";
 
 export interface HealthOptions {
   readonly subject: HealthSubject;
   /**
-   * Path of a file that is replaced after each success, at most once a second, and every ten seconds as a sign of life.
+   * Path of a file that is replaced in the second after a success, and every ten seconds as a sign of life.
    */
   readonly file?: string;
   /** Address that serves `/metrics`, `/healthz` and `/readyz`. It requires the package `prom-client`. */
@@ -50,9 +50,9 @@ export interface Health {
   /** Address of the metrics; null without them. */
   readonly url: string | null;
   /** Records what `onPoll` of a watch reports. */
-  poll(poll: HealthPoll): void;
+  poll(poll: WatchPoll): void;
   /** Records what `onStatus` of a watch reports. */
-  status(status: HealthStatus): void;
+  status(status: WatchStatus): void;
   /** Records the newest checkpoint of a watch's log. */
   checkpoint(checkpoint: HealthCheckpoint): void;
   /** Records the counts so far. Call it after each judged batch. */
@@ -60,7 +60,7 @@ export interface Health {
   /** Records that an audit ended with nothing to add. */
   idle(): void;
   /** Records what `onQueue` of a worker or a queue's judge reports. */
-  queue(queue: HealthQueue): void;
+  queue(queue: QueueContact): void;
   state(): HealthState;
   /** Writes the last state to the file, if it was not written, and stops serving. The file is not removed. */
   close(): Promise<void>;
@@ -88,13 +88,13 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
   const written = file === undefined ? null : new HealthFile(file, record, onNote);
   return {
     url: server && server.url,
-    poll: (poll) => void (record.poll(poll) && written?.write()),
+    poll: (poll) => void (record.poll(poll) && written?.want()),
     status: (status) => record.status(status),
     checkpoint: (checkpoint) => record.checkpoint(checkpoint),
-    work: (work) => void (record.work(work) && written?.write()),
+    work: (work) => void (record.work(work) && written?.want()),
     idle: () => {
       record.idle();
-      written?.write();
+      written?.want();
     },
     queue: (queue) => record.queue(queue),
     state: () => record.state(),
@@ -113,50 +113,38 @@ async function requireWritable(path: string): Promise<void> {
 }
 
 const WRITE_MS = 1000;
-const ALIVE_MS = 10_000;
+/** The number of these periods after which the file is written without a success. */
+const ALIVE_PERIODS = 10;
 
-/**
- * Writes the file, one write at a time. Successes during a write are combined into the next write. A timer of the main
- * thread writes it, too, so it ages if that thread is stuck.
- */
+/** Writes the file, one write at a time. A timer of the main thread does it, so the file ages if that thread hangs. */
 class HealthFile {
   readonly #path: string;
   readonly #record: HealthRecord;
   readonly #onNote: (text: string) => void;
-  #writing: Promise<void> | null = null;
+  readonly #timer = setInterval(() => this.#tick(), WRITE_MS).unref();
+  #periods = 0;
   #isWanted = false;
-  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | null = null;
   #fault = "";
-  readonly #alive = setInterval(() => this.write(), ALIVE_MS).unref();
 
   constructor(path: string, record: HealthRecord, onNote: (text: string) => void) {
-    this.#path = path;
-    this.#record = record;
-    this.#onNote = onNote;
+    [this.#path, this.#record, this.#onNote] = [path, record, onNote];
   }
 
-  write(): void {
+  /** Has the next period write the file. */
+  want(): void {
     this.#isWanted = true;
-    if (this.#writing === null && this.#timer === undefined) this.#begin();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#alive);
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     await this.#writing;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
     if (this.#isWanted) await this.#write();
   }
 
-  #begin(): void {
-    this.#timer = undefined;
-    if (!this.#isWanted) return;
-    this.#writing = this.#write().finally(() => {
-      this.#writing = null;
-      this.#timer = setTimeout(() => this.#begin(), WRITE_MS);
-      this.#timer.unref();
-    });
+  #tick(): void {
+    if (++this.#periods % ALIVE_PERIODS === 0) this.want();
+    if (this.#isWanted) this.#writing ??= this.#write().finally(() => (this.#writing = null));
   }
 
   async #write(): Promise<void> {

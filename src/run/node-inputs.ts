@@ -69,19 +69,23 @@ export class LineInputs {
   async #checkLines(name: string, canReopen: boolean): Promise<void> {
     const chunks = this.chunks(name)[Symbol.asyncIterator]();
     const held: Uint8Array[] = [];
-    const lines = new FirstLines(canReopen ? Infinity : MAX_HELD_BYTES);
-    let packing: Packing | null = null;
-    while (!lines.isDecided) {
+    const cutter = new LineCutter(MAX_ENTRY_BYTES);
+    const lines: Uint8Array[] = [];
+    let form: OtherForm | null | undefined;
+    for (let bytes = 0; form === undefined;) {
       const { done, value } = await chunks.next();
-      if (done === true) break;
-      if (!canReopen) held.push(value);
-      lines.read(value);
+      const cut = done === true ? [cutter.rest() ?? []].flat() : [...cutter.cut(value)];
+      lines.push(...cut.filter((line) => !isEmptyLine(line)).slice(0, FIRST_LINES));
+      form = formOf(lines, done === true);
+      if (done === true || canReopen) continue;
+      held.push(value);
+      // No more can be kept of an input that can be read only once, so its lines are judged as they are.
+      if ((bytes += value.length) > MAX_HELD_BYTES) form ??= null;
     }
-    if (canReopen) {
-      packing = packingOf(await startOf(name, LONGEST_MAGIC));
-      await chunks.return?.();
-    } else this.#begun.set(name, continued(held, chunks));
-    if (lines.form !== null) throw noLines(name, lines.form, packing);
+    const packing = canReopen ? packingOf(await startOf(name, LONGEST_MAGIC)) : null;
+    if (canReopen) await chunks.return?.();
+    else this.#begun.set(name, continued(held, chunks));
+    if (form !== null) throw noLines(name, form, packing);
   }
 
   #packed(name: string): AsyncIterable<Uint8Array> {
@@ -292,63 +296,33 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): RunInp
   return new RunInputError(name, message, `Write each value as a line: ${command} | bootproof audit … -`);
 }
 
+/** The number of lines that decide at most. */
+const FIRST_LINES = 3;
+
 /**
- * Decides from the first lines whether an input is not NDJSON. One odd line is only a malformed entry, because its
- * author could otherwise stop the whole audit.
+ * Returns the form of an input whose first lines these are; null for NDJSON, and undefined if it depends on lines that
+ * follow. One odd line is only a malformed entry, because its author could otherwise stop the whole audit.
  */
-class FirstLines {
-  readonly #cutter = new LineCutter(MAX_ENTRY_BYTES);
-  readonly #most: number;
-  readonly #lines: Uint8Array[] = [];
-  #bytes = 0;
-  #hasEnded = false;
-  #first: "list" | "brackets" | "open" | "line" | null = null;
+function formOf(lines: readonly Uint8Array[], isAll: boolean): OtherForm | null | undefined {
+  const [first, second] = lines;
+  if (first === undefined) return isAll ? null : undefined;
+  const begun = beginningOf(first);
+  if (begun === "line") return null;
+  if (second === undefined && !isAll) return undefined;
+  if (begun === "list") return second === undefined ? "a list on one line" : null;
+  const isOver = goesOn(begun, lines, isAll);
+  if (isOver !== true) return isOver === undefined ? undefined : null;
+  return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
+}
 
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  read(chunk: Uint8Array): void {
-    this.#bytes += chunk.length;
-    for (const { line } of this.#cutter.cut(chunk)) if (!this.isDecided) this.#add(line);
-    // No more can be kept of an input that can be read only once, so its lines are judged as they are.
-    if (this.#bytes > this.#most && !this.isDecided) this.#first = "line";
-  }
-
-  #add(line: Uint8Array): void {
-    if (isEmptyLine(line)) return;
-    this.#lines.push(line);
-    this.#first ??= beginningOf(line);
-  }
-
-  get isDecided(): boolean {
-    return this.#first === "line" || this.#lines.length >= (this.#first === "brackets" ? 3 : 2);
-  }
-
-  /**
-   * The form of an input that is not NDJSON, or null for NDJSON. The form is known once `isDecided` is true or the
-   * input has ended.
-   */
-  get form(): OtherForm | null {
-    const rest = this.#hasEnded ? null : this.#cutter.rest();
-    this.#hasEnded = true;
-    if (rest !== null && !this.isDecided) this.#add(rest);
-    const [first, second, third] = this.#lines;
-    if (first === undefined || this.#first === "line") return null;
-    if (this.#first === "list") return second === undefined ? "a list on one line" : null;
-    if (!(this.#first === "brackets" ? this.#goesOn(second, third) : second !== undefined && !isWhole(second)))
-      return null;
-    return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
-  }
-
-  /**
-   * Whether opening brackets on the first line begin a value over several lines. If the second line is a whole value,
-   * the third line must have only closing brackets. Otherwise the first line is only a malformed entry.
-   */
-  #goesOn(second: Uint8Array | undefined, third: Uint8Array | undefined): boolean {
-    if (second === undefined || !isWhole(second)) return true;
-    return third !== undefined && /^[\s\]}]+$/.test(textOf(third));
-  }
+/** Whether the first line begins a value over lines. Brackets before a whole value do where only brackets follow it. */
+function goesOn(begun: "brackets" | "open", lines: readonly Uint8Array[], isAll: boolean): boolean | undefined {
+  const [, second, third] = lines;
+  if (second === undefined) return begun === "brackets";
+  if (!isWhole(second)) return true;
+  if (begun === "open") return false;
+  if (third === undefined) return isAll ? false : undefined;
+  return /^[\s\]}]+$/.test(textOf(third));
 }
 
 const OVER_LINES = ["a list over several lines", "an object over several lines"] as const;

@@ -1,4 +1,5 @@
 /** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (run/README.md, "Health"). */
+import { once } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type PromClient from "prom-client";
@@ -32,7 +33,7 @@ interface Page {
   readonly type?: string;
 }
 
-type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
+type Pages = ReadonlyMap<string | undefined, () => Page | Promise<Page>>;
 
 /** Rejects with {@link MetricsMissingError}, and with the platform's error if the address cannot be used. */
 export async function serveHealth({ host, port }: HealthAddress, state: () => HealthState): Promise<HealthServer> {
@@ -45,10 +46,15 @@ export async function serveHealth({ host, port }: HealthAddress, state: () => He
   const server = createServer(options, (request, response) => void reply(request, response, pages));
   keepNewest(server);
   server.setTimeout(REQUEST_MS);
-  await listening(server, { host, port });
+  await once(server.listen(port, host), "listening");
   // The server must not keep the process alive.
   server.unref();
-  return { url: urlOf(server), close: () => closed(server) };
+  const close = (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    return closed;
+  };
+  return { url: urlOf(server), close };
 }
 
 /**
@@ -68,35 +74,17 @@ function keepNewest(server: Server): void {
   server.on("request", ({ socket }) => touch(socket));
 }
 
-function listening(server: Server, { host, port }: HealthAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
 function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 async function reply(request: IncomingMessage, response: ServerResponse, pages: Pages): Promise<void> {
   // Nothing to do: the event "close" follows an error.
   response.on("error", () => {});
   const { method = "", url = "" } = request;
-  const page = pages.get(url.split("?", 1)[0]!);
-  const found = await pageFor(method, page).catch(() => ({ status: 500, text: "failed\n" }));
-  const { status, text, type = "text/plain; charset=utf-8" }: Page = found;
+  const found = pageFor(method, pages.get(url.split("?", 1)[0]));
+  const { status, text, type = "text/plain; charset=utf-8" } = await found.catch((): Page => FAILED);
   response.writeHead(status, {
     "Content-Type": type,
     "Content-Length": Buffer.byteLength(text),
@@ -107,7 +95,9 @@ async function reply(request: IncomingMessage, response: ServerResponse, pages: 
   response.end(method === "HEAD" ? undefined : text);
 }
 
-async function pageFor(method: string, page: (() => Page | Promise<Page>) | undefined): Promise<Page> {
+const FAILED = { status: 500, text: "failed\n" };
+
+async function pageFor(method: string, page: ReturnType<Pages["get"]>): Promise<Page> {
   if (page === undefined) return { status: 404, text: "not found: the paths are /metrics, /healthz and /readyz\n" };
   if (method !== "GET" && method !== "HEAD") return { status: 405, text: "GET or HEAD only\n" };
   return page();
@@ -118,24 +108,12 @@ async function metricsPage(state: () => HealthState): Promise<() => Promise<Page
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();
   for (const [name, [help, values]] of Object.entries(MEASURES[state().command])) {
-    const shared = { name, help, labelNames: LABELS, registers: [registry] };
-    const read = (): ReturnType<typeof values> => values(state());
-    if (name.endsWith("_total"))
-      new Counter({
-        ...shared,
-        collect() {
-          this.reset();
-          for (const { labels, value } of read()) this.inc(labels, value);
-        },
-      });
-    else
-      new Gauge({
-        ...shared,
-        collect() {
-          this.reset();
-          for (const { labels, value } of read()) this.set(labels, value);
-        },
-      });
+    const collect = function (this: PromClient.Counter | PromClient.Gauge): void {
+      this.reset();
+      for (const { labels, value } of values(state())) this.inc(labels, value);
+    };
+    const Kind = name.endsWith("_total") ? Counter : Gauge;
+    new Kind({ name, help, labelNames: LABELS, registers: [registry], collect });
   }
   return async () => ({ status: 200, text: await registry.metrics(), type: registry.contentType });
 }

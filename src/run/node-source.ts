@@ -6,7 +6,7 @@ import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import type { Batch } from "./judge.js";
 import type { EntryPlace } from "./line.js";
-import { LineCutter, isEmptyLine } from "./lines.js";
+import { LineCutter, isEmptyLine, withoutReturn } from "./lines.js";
 import { CHUNK, LineInputs, RunInputError, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface InputBatch extends Batch {
@@ -82,11 +82,12 @@ class InputReader {
 
   /** Yields a batch after each chunk, so that entries of a slow stdin are judged at once. */
   async *lines(input: string, file: string): AsyncGenerator<InputBatch> {
-    const cutter = new LineCutter(MAX_ENTRY_BYTES);
+    // One byte more than an entry may have is the carriage return at the end of its line.
+    const cutter = new LineCutter(MAX_ENTRY_BYTES + 1);
     let line = 0;
     for await (const chunk of this.#opened.chunks(input)) {
-      for (const cut of cutter.cut(chunk)) {
-        this.#addLine(cut.line, file, ++line);
+      for (const bytes of cutter.cut(chunk)) {
+        this.#addLine(bytes, file, ++line);
         if (this.#entries.length >= this.#batchEntries) yield this.#flush();
       }
       this.#bytes += chunk.length;
@@ -112,7 +113,8 @@ class InputReader {
     if (this.#entries.length > 0) yield this.#flush();
   }
 
-  #addLine(bytes: Uint8Array, file: string, line: number): void {
+  #addLine(cut: Uint8Array, file: string, line: number): void {
+    const bytes = withoutReturn(cut).subarray(0, MAX_ENTRY_BYTES + 1);
     if (bytes.length <= MAX_ENTRY_BYTES && isEmptyLine(bytes)) this.#emptyLines++;
     else this.#add(bytes, { file, line });
   }

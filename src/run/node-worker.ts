@@ -2,6 +2,7 @@
 import type { Job } from "bullmq";
 import { callable, having, typedOptions } from "../decode/options.js";
 import { type MembersOf, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
+import type { Signal } from "../door/platform.js";
 import { isAccepted } from "../report/accepted.js";
 import { printable } from "../report/printable.js";
 import { type Judge, type JudgedBatch, UNJUDGED } from "./judge.js";
@@ -11,7 +12,6 @@ import { ATTEMPTS } from "./node-queue.js";
 import { type QueueSide, joinQueue } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
 import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
-import type { RunSignal } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
 import { type SentBatch, readJob, writeAnswer } from "./node-seal.js";
 import { type Held, SENT_SETTING, type SentSetting, ownHeld, settingDigest } from "./setting.js";
@@ -22,7 +22,7 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
   /** Called after each batch that was judged here. */
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
-  readonly signal?: RunSignal;
+  readonly signal?: Signal;
   /** Milliseconds of silence after which another worker gets the batches of this one. Default: 5,000. */
   readonly lockMs?: number;
 }

@@ -21,10 +21,7 @@ export type { HealthAddress } from "./node-server.js";
 export type {
   HealthCheckpoint,
   HealthCommand,
-  HealthPoll,
-  HealthQueue,
   HealthState,
-  HealthStatus,
   HealthSubject,
   HealthWork,
   QueueState,

@@ -1,37 +1,6 @@
 /** Reads batches ahead of the judge, and yields them in their order once they are judged. */
 import type { Batch, Judge, JudgedBatch } from "./judge.js";
 
-/** The members of an `AbortSignal` that are used. Not every platform declares the type. */
-export interface RunSignal {
-  readonly aborted: boolean;
-  addEventListener(type: "abort", listener: () => void): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
-
-/** Resolves with work or with the abort signal, whichever is first. Unlike `Promise.race`, it retains no results. */
-export class Abortion {
-  readonly #signal: RunSignal | undefined;
-  #wake: () => void = () => {};
-  readonly #listener = (): void => this.#wake();
-
-  constructor(signal: RunSignal | undefined) {
-    this.#signal = signal;
-    signal?.addEventListener("abort", this.#listener);
-  }
-
-  or<T>(work: Promise<T>): Promise<T | "aborted"> {
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve("aborted");
-      if (this.#signal?.aborted === true) resolve("aborted");
-      work.then(resolve, reject);
-    });
-  }
-
-  forget(): void {
-    this.#signal?.removeEventListener("abort", this.#listener);
-  }
-}
-
 /** Number of batches for each thread: one is judged while the next one waits. */
 const BATCHES_EACH = 2;
 /** Maximum bytes of pending entries. A single batch may exceed it. */
@@ -46,14 +15,17 @@ interface InFlight<B> {
 /** Reads ahead as far as there is room. A batch without entries is not judged. */
 export class Pipeline<B extends Batch> {
   readonly #source: AsyncIterator<B>;
-  readonly #judge: Judge;
+  readonly #make: () => Promise<Judge>;
+  #judge: Promise<Judge> | null = null;
+  #concurrency = 1;
   readonly #inFlight: InFlight<B>[] = [];
   #bytes = 0;
   #reading: Promise<IteratorResult<B>> | null = null;
   #hasEnded = false;
 
-  constructor(source: AsyncIterator<B>, judge: Judge) {
-    [this.#source, this.#judge] = [source, judge];
+  /** `make` is called with the first batch: without new entries, no thread is started and no queue is joined. */
+  constructor(source: AsyncIterator<B>, make: () => Promise<Judge>) {
+    [this.#source, this.#make] = [source, make];
   }
 
   /** Returns the next batch in the order of the source; null at its end. */
@@ -72,7 +44,7 @@ export class Pipeline<B extends Batch> {
   get #hasRoom(): boolean {
     if (this.#hasEnded) return false;
     const isEmpty = this.#inFlight.length === 0;
-    return isEmpty || (this.#inFlight.length < BATCHES_EACH * this.#judge.concurrency && this.#bytes < MAX_BYTES);
+    return isEmpty || (this.#inFlight.length < BATCHES_EACH * this.#concurrency && this.#bytes < MAX_BYTES);
   }
 
   async #take(): Promise<void> {
@@ -83,11 +55,17 @@ export class Pipeline<B extends Batch> {
       return;
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
-    const judged = batch.entries.length === 0 ? Promise.resolve({ results: [] }) : this.#judge.judge(batch);
+    const judged = batch.entries.length === 0 ? Promise.resolve({ results: [] }) : this.#judged(batch);
     // The promise may reject before it is awaited.
     judged.catch(() => {});
     this.#inFlight.push({ batch, bytes, judged });
     this.#bytes += bytes;
+  }
+
+  async #judged(batch: B): Promise<JudgedBatch> {
+    const judge = await (this.#judge ??= this.#make());
+    this.#concurrency = judge.concurrency;
+    return judge.judge(batch);
   }
 
   async #remove({ batch, bytes, judged }: InFlight<B>): Promise<JudgedBatch> {
@@ -100,10 +78,11 @@ export class Pipeline<B extends Batch> {
     return found;
   }
 
-  /** Ends the source without waiting for it, because it may never answer. */
-  leave(): void {
+  /** Closes the judge, and ends the source without waiting for it, because it may never answer. */
+  async close(): Promise<void> {
     this.#reading?.catch(() => {});
     this.#source.return?.().catch(() => {});
+    await (await this.#judge?.catch(() => null))?.close();
   }
 }
 

@@ -20,7 +20,7 @@ import { SignedPolicy } from "../signed-policy/open.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { TOOL } from "../version.js";
 import { Announcer, type Deliver } from "./announce.js";
-import type { HealthPoll, HealthStatus } from "./health.js";
+import type { WatchPoll, WatchStatus } from "./health.js";
 import {
   type PollCount,
   type RunContent,
@@ -111,14 +111,6 @@ export interface WatchOptions extends WatchSetting, Strictness {
   readonly random: () => number;
   readonly cache?: SignatureCache;
 }
-
-/** Result of one poll of one name, and counts of this watch so far. */
-export interface WatchPoll extends Omit<HealthPoll, "watched" | "failure"> {
-  readonly watched: Watched;
-  readonly failure: Failure | null;
-}
-
-export interface WatchStatus extends Readonly<HealthStatus> {}
 
 export interface WatchSummary {
   /** Number of lines that this process recorded. */

@@ -78,8 +78,7 @@ describe("lines", () => {
     const cut = (text: string, size: number, limit: number): string[] => {
       const cutter = new LineCutter(limit);
       const lines: Uint8Array[] = [];
-      for (let at = 0; at < text.length; at += size)
-        for (const { line } of cutter.cut(Buffer.from(text.slice(at, at + size)))) lines.push(line);
+      for (let at = 0; at < text.length; at += size) lines.push(...cutter.cut(Buffer.from(text.slice(at, at + size))));
       const rest = cutter.rest();
       return [...lines, ...(rest === null ? [] : [rest])].map((line) => Buffer.from(line).toString());
     };
@@ -88,7 +87,7 @@ describe("lines", () => {
         "abcd",
         "abcde",
         "abcde",
-        "abcd",
+        "abcd\r",
         "abcde",
         "abcde",
         "x",
@@ -109,8 +108,9 @@ describe("lines", () => {
     expect((await read([fileOf("\n\n")])).at(-1)).toMatchObject({ entries: [], emptyLines: 2, bytes: 2 });
     // Not JSON's white space, and a line that is too long.
     expect(textsOf(await read([fileOf("\u00a0\n\f\n")])).length).toBe(2);
-    const long = await read([fileOf(`${" ".repeat(16 * 1024 * 1024 + 5)}\n`)]);
-    expect(long.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
+    const [most, x] = [16 * 1024 * 1024, "x"];
+    const long = await read([fileOf(`${" ".repeat(most + 5)}\n${x.repeat(most)}\r\n${x.repeat(most + 1)}\r\n`)]);
+    expect(long.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([most + 1, most, most + 1]);
   });
 
   it("of several inputs have their places", async () => {

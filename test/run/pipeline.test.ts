@@ -9,7 +9,7 @@ import {
   localJudge,
 } from "../../src/run/index.js";
 import { UNJUDGED, joined, ownBatch, partOf } from "../../src/run/judge.js";
-import { Abortion, Pipeline } from "../../src/run/pipeline.js";
+import { Pipeline } from "../../src/run/pipeline.js";
 import { fc, runs } from "../support/property.js";
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -58,6 +58,8 @@ class FakeJudge implements Judge {
   }
 }
 
+const NO_JUDGE = (): Promise<Judge> => Promise.reject(new Error("no judge"));
+
 describe("a pipeline", () => {
   it("yields batches in the order of the source, with few in flight", async () => {
     await fc.assert(
@@ -70,7 +72,7 @@ describe("a pipeline", () => {
           const judge = new FakeJudge(concurrency, next);
           const pipeline = new Pipeline(
             slowly(batches(sizes), () => ticks(next())),
-            judge,
+            () => Promise.resolve(judge),
           );
           const found: string[] = [];
           let [taken, ahead] = [0, 0];
@@ -92,25 +94,28 @@ describe("a pipeline", () => {
   it("yields results while the source waits, and is left then", async () => {
     let reads = 0;
     const wait = (): Promise<void> => (++reads <= 2 ? ticks(1) : new Promise<void>(() => {}));
-    const pipeline = new Pipeline(slowly(batches([1, 1, 1]), wait), new FakeJudge(1));
+    const pipeline = new Pipeline(slowly(batches([1, 1, 1]), wait), () => Promise.resolve(new FakeJudge(1)));
     for (const reason of ["1", "2"]) expect((await pipeline.next())!.judged.results).toEqual([{ ...GOOD, reason }]);
-    const controller = new AbortController();
-    const aborted = new Abortion(controller.signal);
-    setTimeout(() => controller.abort(), 10);
-    expect(await aborted.or(pipeline.next())).toBe("aborted");
-    pipeline.leave();
-    expect(await new Abortion(AbortSignal.abort()).or(new Promise(() => {}))).toBe("aborted");
+    const next = pipeline.next();
+    await pipeline.close();
+    expect(await Promise.race([next, ticks(3)])).toBe(undefined);
   });
 
   it("rejects with an error of source or judge, and refuses other results than the entries have", async () => {
     const failing = (): Promise<never> => Promise.reject(new Error("source"));
-    await expect(new Pipeline(slowly(batches([1]), failing), new FakeJudge(1)).next()).rejects.toThrow("source");
+    await expect(new Pipeline(slowly(batches([1]), failing), NO_JUDGE).next()).rejects.toThrow("source");
     const judging = (judge: Judge["judge"]): Promise<unknown> =>
       new Pipeline(
         slowly(batches([2]), () => ticks(0)),
-        Object.assign(new FakeJudge(1), { judge }),
+        () => Promise.resolve(Object.assign(new FakeJudge(1), { judge })),
       ).next();
     await expect(judging(() => Promise.reject(new Error("judge")))).rejects.toThrow("judge");
+    await expect(
+      new Pipeline(
+        slowly(batches([1]), () => ticks(0)),
+        NO_JUDGE,
+      ).next(),
+    ).rejects.toThrow("no judge");
     for (const results of [[], [GOOD], [GOOD, GOOD, GOOD]])
       await expect(judging(() => Promise.resolve({ results }))).rejects.toThrow(
         `${results.length} results of 2 entries`,

@@ -6,7 +6,8 @@ import { type FailureKind, type RunEnd, type RunLine, type Watched, watchedName 
 import { NO_LINES } from "../../src/run/line.js";
 import { RunLog, type RunStore } from "../../src/run/log.js";
 import { FetchError, type WatchMessage } from "../../src/run/outages.js";
-import { type WatchOptions, type WatchPoll, type WatchStatus, type WatchSummary, watch } from "../../src/run/watch.js";
+import type { WatchPoll, WatchStatus } from "../../src/run/health.js";
+import { type WatchOptions, type WatchSummary, watch } from "../../src/run/watch.js";
 
 export const START = new Date("2026-03-04T05:06:07.000Z");
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
