@@ -248,12 +248,6 @@ const application = theLab.application("own");
 afterAll(() => theLab.close());
 const passkey = new lab.SoftwarePasskey("a");
 
-async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
 const auditor = await run.Auditor.of(setting);
 const judge = Object.freeze(await run.localJudge(setting));
 let logs = 0;
@@ -710,7 +704,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   "localJudge().judge": [door([batch], (one) => judge.judge(one))],
   judgeBatch: [door([batch], (one) => run.judgeBatch(auditor, one))],
   "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(bytes))],
-  inputBatches: [door([[input], { batchEntries: 2 }], (...all) => collected(runNode.inputBatches(...all)))],
   auditFiles: [
     door([{ inputs: [input], setting, batchEntries: 2 }], async (given) => {
       const parts: string[] = [];

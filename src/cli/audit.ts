@@ -22,7 +22,7 @@ import type { Flags } from "./option-table.js";
 import { UP_TO_A_DAY, atOf, durationOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readProvenance } from "./provenance.js";
-import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
+import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 import { isSameFile } from "./write-whole.js";
 
 interface AuditRequest {
@@ -181,7 +181,8 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
     });
     return code;
   } catch (error) {
-    throw problemOf(error);
+    const { name, message } = error as Error;
+    throw name === "MalformedError" ? new UsageError([message]) : runProblem(error);
   } finally {
     await health?.close();
     interruption.forget();
@@ -301,18 +302,4 @@ function exitCodeOfAudit({ end, unmet }: AuditEnd, { entries, accepted, verdicts
   const isBad = end === "failed" || accepted < entries || (unmet?.count ?? 0) > 0;
   if (verdicts.unjudged > 0 || (end === "aborted" && !isBad)) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
-}
-
-/**
- * Returns the error to report. Errors are recognised by their names, since they come from another copy of the library.
- */
-function problemOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { name, message } = error;
-  const ofQueue = queueProblem(error);
-  if (ofQueue !== null) return ofQueue;
-  if (name === "MalformedError") return new UsageError([message]);
-  if (name !== "RunInputError" && name !== "RunFileError") return error;
-  const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
-  return new UsageError([{ message, file: nameOf(file), ...(advice !== null && { advice }) }]);
 }

@@ -14,6 +14,7 @@ import { readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
 import { durationOf, formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
+import { runProblem } from "./queue.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const LOG_HELP = `
@@ -142,10 +143,8 @@ async function verified(paths: readonly string[], options: VerifyRunOptions, io:
     import("../run/index.js"),
     import("../run/node-file.js"),
   ]);
-  let reading = "";
   const streamOf = async function* (path: string): AsyncGenerator<Uint8Array> {
-    reading = nameOf(path);
-    io.progress(`reading ${reading}`);
+    io.progress(`reading ${nameOf(path)}`);
     let isFirst = true;
     for await (const piece of path === STDIN ? io.stdin : readRunFile(path)) {
       if (isFirst) await refuseOther(path, piece);
@@ -154,13 +153,9 @@ async function verified(paths: readonly string[], options: VerifyRunOptions, io:
     }
   };
   const files = paths.map((path): RunStream => ({ name: nameOf(path), stream: streamOf(path) }));
-  try {
-    return await verifyRun(files, { ...options, hashOf: sha256Hex });
-  } catch (error) {
-    const { name, message } = error as Error;
-    if (name === "RunFileError") throw new UsageError([{ message, file: reading }]);
-    throw error;
-  }
+  return verifyRun(files, { ...options, hashOf: sha256Hex }).catch((error: unknown) => {
+    throw runProblem(error);
+  });
 }
 
 /** Refuses a file of which no line is a result. A damaged one is broken instead, and so are earlier formats. */

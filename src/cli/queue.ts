@@ -1,8 +1,8 @@
 /** Reads `--queue`, with its files and environment variables, and explains errors of the queue. */
 import { printable } from "../report/printable.js";
 import type { QueueError, QueuePlaceOptions } from "../run/queue.js";
-import type { InputFiles } from "./files.js";
-import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
+import { type InputFiles, nameOf } from "./files.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
 import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
@@ -51,13 +51,19 @@ export async function queueOptions(flags: QueueFlags, files: InputFiles, io: Io)
 }
 
 /**
- * Returns a message for an error of the queue, and null for any other error. Errors are recognised by name, since they
- * come from another copy of the library.
+ * Returns the error to report for one of a run: its inputs, its file, its queue. Errors are recognised by name, since
+ * they come from another copy of the library. Any other error is returned as it is.
  */
-export function queueProblem(error: unknown): CommandError | null {
-  if (!(error instanceof Error) || error.name !== "QueueError") return null;
-  const { code, message } = error as QueueError;
-  if (code === "unreachable") return new UnreachableError([message]);
-  const options: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
-  return new UsageError([`${options[code] ?? ""}${message}`]);
+export function runProblem(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message } = error;
+  if (name === "QueueError") {
+    const { code } = error as QueueError;
+    if (code === "unreachable") return new UnreachableError([message]);
+    const options: Partial<Record<typeof code, string>> = { url: "--queue: ", prefix: "--queue-prefix: " };
+    return new UsageError([`${options[code] ?? ""}${message}`]);
+  }
+  if (name !== "RunInputError" && name !== "RunFileError") return error;
+  const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
+  return new UsageError([{ message, file: nameOf(file), ...(advice !== null && { advice }) }]);
 }

@@ -11,6 +11,7 @@ import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
+import { runProblem } from "./queue.js";
 import { requireOrigin } from "./log.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
@@ -184,7 +185,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     reportEnd(summary, flags, io);
     return watchExitCode(summary);
   } catch (error) {
-    throw problemOf(error);
+    throw runProblem(error);
   } finally {
     await health?.close();
     await log?.close();
@@ -299,13 +300,6 @@ async function watching(options: WatchOptions, { flags, connection }: WatchReque
     if (!(error instanceof FetchError)) throw error;
     throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
   }
-}
-
-/** Errors of the log are recognised by name, since they come from another copy of the library. */
-function problemOf(error: unknown): unknown {
-  if (!(error instanceof Error) || error.name !== "RunFileError") return error;
-  const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
-  return new UsageError([{ message: error.message, file, ...(advice !== null && { advice }) }]);
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */

@@ -6,7 +6,7 @@ import { EXIT } from "./exit-codes.js";
 import { evidenceTime, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { workersOf } from "./option-values.js";
-import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
+import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 
 const EXAMPLES = `
 A worker verifies what bootproof audit --queue puts there under the same policy and the same version of bootproof, for
@@ -58,7 +58,7 @@ export const addWorkerCommand = commandOf(
       });
       return EXIT.good;
     } catch (error) {
-      throw queueProblem(error) ?? error;
+      throw runProblem(error);
     } finally {
       await reported?.close();
       interruption.forget();

@@ -4,7 +4,7 @@ import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { toUtf8 } from "../bytes.js";
 import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, demand, flag, list, optional, simple, text } from "../decode/shapes.js";
+import { type MembersOf, demand, flag, list, optional, simple, text, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../door/platform.js";
 import { untilAborted } from "../door/waiting.js";
 import { settingParts } from "../plain-settings.js";
@@ -25,7 +25,7 @@ import { EarlierRuns, Matcher } from "./node-earlier.js";
 import { ExpectedEntries, type UnmetExpectation } from "./node-expected.js";
 import { RunFile, RunFileError, sha256Hex } from "./node-file.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
-import { INPUT_OPTIONS, type InputBatch, readBatches } from "./node-source.js";
+import { type InputBatch, readBatches } from "./node-source.js";
 import { threadJudge } from "./node-threads.js";
 import { Pipeline } from "./pipeline.js";
 import type { EntryResult } from "./result.js";
@@ -63,15 +63,15 @@ export interface AuditFilesOptions {
   readonly onEnd?: (end: AuditEnd) => Promise<void> | void;
 }
 
-const { stdin, batchEntries } = INPUT_OPTIONS;
 const OPTIONS: MembersOf<AuditFilesOptions> = {
-  ...{ stdin, batchEntries },
   inputs: list(text),
   setting: plain,
   expected: demand(simple("an ExpectedEntries", (value) => value instanceof ExpectedEntries)),
+  stdin: optional(unchecked),
   out: unchecked,
   resume: optional(flag),
   judge: optional(callable),
+  batchEntries: optional(wholeNumber(1)),
   onlyFailures: optional(flag),
   failFast: optional(flag),
   signal: optional(having()),
@@ -117,7 +117,7 @@ const SYNC_MS = 1000;
 const MAX_ACCEPTED = 65_536;
 
 /**
- * Audits files. Rejects with `RunInputError` for an input that cannot be read or has no lines (see `inputBatches`),
+ * Audits files. Rejects with `RunInputError` for an input that cannot be read or has no lines (JSON over several lines, a list, Zstandard),
  * with `RunFileError` for a file of results that cannot be written or resumed, and with `MalformedError` for a
  * malformed setting.
  *

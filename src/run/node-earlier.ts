@@ -92,23 +92,16 @@ function knownIn(line: RunEntry): Known | null {
 export class Matcher {
   readonly #file: RunFile;
   readonly #cursors: Cursor[];
-  /** Whether no entry has results of two runs, since each result counts. */
-  readonly #isSimple: boolean;
-  #current: Cursor | undefined;
 
-  private constructor(file: RunFile, cursors: Cursor[], isSimple: boolean) {
-    [this.#file, this.#cursors, this.#isSimple] = [file, cursors, isSimple];
+  private constructor(file: RunFile, cursors: Cursor[]) {
+    [this.#file, this.#cursors] = [file, cursors];
   }
 
-  static async of(file: RunFile, { parts, total }: EarlierRuns, to: number): Promise<Matcher> {
-    const isSimple = total.unjudged === 0 && new Set(parts.map(({ expectations }) => expectations)).size < 2;
+  static async of(file: RunFile, { parts }: EarlierRuns, to: number): Promise<Matcher> {
     const cursors = parts.map((part, at) => new Cursor(file, part, parts[at + 1]?.from ?? to));
     for (const cursor of cursors) await cursor.advance();
-    return new Matcher(
-      file,
-      cursors.filter(({ head }) => head !== null),
-      isSimple,
-    );
+    const left = cursors.filter(({ head }) => head !== null);
+    return new Matcher(file, left);
   }
 
   /**
@@ -116,12 +109,10 @@ export class Matcher {
    * that did not have this line does not count. Rejects with {@link RunFileError} if the entry was changed.
    */
   async has(place: EntryPlace, entry: string, expectation: number | null): Promise<boolean> {
-    const first = this.#current;
-    if (this.#isSimple && first !== undefined && isAt(first, place))
-      return this.#takes(first, place, entry, expectation);
     let isKnown = false;
-    for (const cursor of [...this.#cursors])
-      if (isAt(cursor, place)) isKnown = (await this.#takes(cursor, place, entry, expectation)) || isKnown;
+    // Two runs have an entry that was unjudged, or got an expectation.
+    for (const cursor of this.#cursors.filter((each) => isAt(each, place)))
+      isKnown = (await this.#takes(cursor, place, entry, expectation)) || isKnown;
     return isKnown;
   }
 
@@ -134,7 +125,6 @@ export class Matcher {
       if (head.last.line !== place.line || head.hash.digest("hex") !== head.entries) throw this.#changed(head);
     } else if (head.entry !== entry) throw this.#changed(head);
     await cursor.advance();
-    this.#current = cursor.head === null ? undefined : cursor;
     if (cursor.head === null) this.#cursors.splice(this.#cursors.indexOf(cursor), 1);
     return counts && !("isJudged" in head && !head.isJudged);
   }

@@ -37,9 +37,25 @@ export class ExpectedEntries {
    * const { unmet } = await auditFiles({ inputs: ["proofs.ndjson"], expected, setting, out: "results.ndjson" });
    */
   static async read(chunks: AsyncIterable<Uint8Array>): Promise<ExpectedEntries> {
-    const reader = new LineReader();
-    for await (const { bytes } of linesOf(chunks, MAX_LINE_BYTES)) reader.read(bytes);
-    return new ExpectedEntries(reader.finish());
+    const byEntry = new Map<string, Expected>();
+    const faults = new FaultList();
+    let line = 0;
+    const fault = (path: string, message: string): unknown =>
+      faults.push({ path: path === "" ? `line ${line}` : `line ${line}: ${path}`, message });
+    for await (const { bytes } of linesOf(chunks, MAX_LINE_BYTES)) {
+      line++;
+      const read = attempt(() => readExpectedLine(bytes));
+      const { entry = "", expected: text = "" } = read.value ?? {};
+      if (bytes.length > MAX_LINE_BYTES) fault("", `longer than ${MAX_LINE_BYTES} bytes`);
+      // Each line is parsed as a text of its own, so the parser always reports line 1, which is removed.
+      else for (const { path, message } of read.faults) fault(path, message.replace("(line 1, column ", "(column "));
+      const before = byEntry.get(entry)?.line;
+      if (before !== undefined) fault("entry", `the same as in line ${before}: expected one line for each entry`);
+      else if (read.value !== undefined) byEntry.set(entry, { line, text });
+    }
+    if (line === 0) faults.push({ path: "", message: "the file is empty: the program that wrote it may have failed" });
+    if (faults.length > 0) throw new MalformedError("expected", faults);
+    return new ExpectedEntries(byEntry);
   }
 
   get size(): number {
@@ -72,37 +88,5 @@ export class ExpectedEntries {
   /** Yields the lines that are not in `met`, in the order of the file. */
   *unmet(met: ReadonlySet<number>): Generator<UnmetExpectation> {
     for (const [entry, { line }] of this.#byEntry) if (!met.has(line)) yield { line, entry };
-  }
-}
-
-class LineReader {
-  readonly #byEntry = new Map<string, Expected>();
-  readonly #faults = new FaultList();
-  #line = 0;
-
-  read(bytes: Uint8Array): void {
-    const line = ++this.#line;
-    if (bytes.length > MAX_LINE_BYTES) {
-      this.#fault("", `longer than ${MAX_LINE_BYTES} bytes`);
-      return;
-    }
-    const { value, faults } = attempt(() => readExpectedLine(bytes));
-    // Each line is parsed as a text of its own, so the parser always reports line 1, which is removed from the message.
-    for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
-    if (value === undefined) return;
-    const before = this.#byEntry.get(value.entry);
-    if (before === undefined) this.#byEntry.set(value.entry, { line, text: value.expected });
-    else this.#fault("entry", `the same as in line ${before.line}: expected one line for each entry`);
-  }
-
-  #fault(path: string, message: string): void {
-    this.#faults.push({ path: path === "" ? `line ${this.#line}` : `line ${this.#line}: ${path}`, message });
-  }
-
-  finish(): ReadonlyMap<string, Expected> {
-    if (this.#line === 0)
-      this.#faults.push({ path: "", message: "the file is empty: the program that wrote it may have failed" });
-    if (this.#faults.length > 0) throw new MalformedError("expected", this.#faults);
-    return this.#byEntry;
   }
 }

@@ -97,6 +97,15 @@ export async function* readRunFile(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+interface OpenedFile {
+  readonly path: string;
+  readonly at: string;
+  readonly handle: FileHandle;
+  readonly lock: Lock | null;
+  readonly options: RunFileOptions;
+  readonly signing: Signing | null;
+}
+
 export class RunFile {
   /** As the caller named it. */
   readonly path: string;
@@ -126,7 +135,7 @@ export class RunFile {
     let handle: FileHandle | undefined;
     try {
       handle = await opened(at, path);
-      const file = new RunFile(path, at, { handle, lock, options, signing });
+      const file = new RunFile({ path, at, handle, lock, options, signing });
       await file.#load();
       return file;
     } catch (error) {
@@ -136,18 +145,9 @@ export class RunFile {
     }
   }
 
-  private constructor(
-    path: string,
-    at: string,
-    {
-      handle,
-      lock,
-      options,
-      signing,
-    }: { handle: FileHandle; lock: Lock | null; options: RunFileOptions; signing: Signing | null },
-  ) {
-    [this.path, this.#at] = [path, at];
-    [this.#handle, this.#lock, this.#options, this.#signing] = [handle, lock, options, signing];
+  private constructor({ path, at, handle, lock, options, signing }: OpenedFile) {
+    [this.path, this.#at, this.#handle] = [path, at, handle];
+    [this.#lock, this.#options, this.#signing] = [lock, options, signing];
   }
 
   async #load(): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * Opens inputs of lines. Unpacks compressed ones, and refuses inputs that are not NDJSON before anything is written.
  */
-import { open, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { type Gunzip, createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -28,13 +29,15 @@ export class RunInputError extends Error {
 }
 
 /** Turns system errors into {@link RunInputError}. */
-export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const reason = diskReason(error);
-    throw reason === null ? error : new RunInputError(file, reason);
-  }
+export function readable<T>(file: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw inputProblem(file, error);
+  });
+}
+
+function inputProblem(file: string, error: unknown): unknown {
+  const reason = diskReason(error);
+  return reason === null ? error : new RunInputError(file, reason);
 }
 
 export const CHUNK = 1024 * 1024;
@@ -102,28 +105,15 @@ const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
 /** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
-  const file = await readable(path, open(path));
   try {
-    for (;;) {
-      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
+    yield* createReadStream(path, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw inputProblem(path, error);
   }
 }
 
-/**
- * The part of Node's FileHandle that is used. A public type with FileHandle would require Node's types in every
- * program.
- */
-interface ReadableFile {
-  read(buffer: Uint8Array, offset: number, length: number, at: null): Promise<{ readonly bytesRead: number }>;
-}
-
 /** Reads at most `most` bytes from the beginning of an open file. */
-export async function firstBytes(file: ReadableFile, most: number): Promise<Uint8Array> {
+export async function firstBytes(file: FileHandle, most: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(most);
   let length = 0;
   while (length < buffer.length) {

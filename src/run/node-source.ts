@@ -1,8 +1,6 @@
 /** Reads inputs in a fixed order, in batches of entries with their places. */
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import type { Batch } from "./judge.js";
 import type { EntryPlace } from "./line.js";
@@ -10,7 +8,7 @@ import { LineCutter, isEmptyLine, withoutReturn } from "./lines.js";
 import { CHUNK, LineInputs, RunInputError, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface InputBatch extends Batch {
-  /** The place of each entry: the file, as {@link inputBatches} names it, and the line, which is 1 in a folder. */
+  /** The place of each entry: the file, as {@link readBatches} names it, and the line, which is 1 in a folder. */
   readonly places: readonly EntryPlace[];
   /** Number of bytes that were read so far. For a compressed input, these are the unpacked bytes. */
   readonly bytes: number;
@@ -18,22 +16,11 @@ export interface InputBatch extends Batch {
   readonly emptyLines: number;
 }
 
-export interface InputOptions {
-  readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Maximum number of entries in a batch. Default: 512. */
-  readonly batchEntries?: number;
-}
-
 /**
  * The default number of entries in a batch: large enough that handing over a batch costs little, and small enough that
  * no thread waits long for the last batch.
  */
 const BATCH_ENTRIES = 512;
-
-export const INPUT_OPTIONS: MembersOf<InputOptions> = {
-  stdin: optional(unchecked),
-  batchEntries: optional(wholeNumber(1)),
-};
 
 /**
  * Yields the entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder. Each
@@ -43,12 +30,6 @@ export const INPUT_OPTIONS: MembersOf<InputOptions> = {
  * Throws {@link RunInputError} before the first batch if an input is one JSON value over several lines, one list of
  * anything but boot proofs or app proofs, or compressed with Zstandard.
  */
-export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
-  const { stdin, batchEntries } = typedOptions("options", options, INPUT_OPTIONS);
-  return readBatches([...inputs], new LineInputs(stdin), batchEntries);
-}
-
-/** Reads inputs as {@link inputBatches} does, which may already be open. */
 export async function* readBatches(
   inputs: readonly string[],
   opened: LineInputs,

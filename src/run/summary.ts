@@ -58,10 +58,6 @@ export class Tally {
     return this.#newest;
   }
 
-  get unjudged(): number {
-    return this.#verdicts.unjudged;
-  }
-
   summary(): AuditSummary {
     return {
       entries: this.entries,

@@ -3,8 +3,8 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type InputBatch, type InputOptions, inputBatches } from "../../src/run/node.js";
-import { inputBytes } from "../../src/run/node-inputs.js";
+import { LineInputs, inputBytes } from "../../src/run/node-inputs.js";
+import { type InputBatch, readBatches } from "../../src/run/node-source.js";
 import { LineCutter } from "../../src/run/lines.js";
 import { fastTestFolder } from "../support/folder.js";
 import { fc, runs } from "../support/property.js";
@@ -25,9 +25,12 @@ const folderOf = (files: Readonly<Record<string, string>>): string => {
   return path;
 };
 
-const read = async (inputs: readonly string[], options?: InputOptions): Promise<InputBatch[]> => {
+const read = async (
+  inputs: readonly string[],
+  { stdin, batchEntries = 64 }: { readonly stdin?: AsyncIterable<Uint8Array>; readonly batchEntries?: number } = {},
+): Promise<InputBatch[]> => {
   const all: InputBatch[] = [];
-  for await (const batch of inputBatches(inputs, { batchEntries: 64, ...options })) all.push(batch);
+  for await (const batch of readBatches(inputs, new LineInputs(stdin), batchEntries)) all.push(batch);
   return all;
 };
 const textsOf = (batches: readonly InputBatch[]): string[] =>
