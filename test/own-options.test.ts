@@ -728,7 +728,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
     ),
     door([{}], (one) => run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one)),
-    door([{ checkpoint: toUtf8(logNote), key: logKeys.publicKey }], (one) =>
+    door([{ checkpoint: { ...(await run.readCheckpoint(logNote)) } }], (one) =>
       run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
     ),
     door([{ after: { entries: 0, head: "0".repeat(64) }, maxGapMs: 1, now: AT }], (one) =>
@@ -1201,7 +1201,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
   auditFiles: "expected",
   watch: "acceptance apps ephemeralKeys maxAgeMs",
-  verifyRun: "checkpoint head key maxGapMs origin",
+  verifyRun: "checkpoint head maxGapMs",
   readCheckpoint: "key origin",
   ...each("after checkpoint", "openLog", "RunFile.open"),
   verifyEvidence:

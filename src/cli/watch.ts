@@ -9,7 +9,7 @@ import { EXIT } from "./exit-codes.js";
 import { type HealthRequest, healthOf, startedHealth } from "./health.js";
 import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
-import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
+import { CommandError, type Io, UnreachableError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { runProblem } from "./queue.js";
 import { requireOrigin } from "./log.js";

@@ -1,9 +1,9 @@
 /** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
 import { withoutPrototype } from "../decode/input.js";
-import { callable, date, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, demand, optional, text, wholeNumber } from "../decode/shapes.js";
+import { callable, date, options, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, count, demand, flag, optional, text, wholeNumber } from "../decode/shapes.js";
 import { MalformedError, faultText } from "../errors.js";
-import { CheckpointError, type SignedCheckpoint, readCheckpoint } from "./checkpoint.js";
+import type { SignedCheckpoint } from "./checkpoint.js";
 import { LineReader, MAX_LINE_BYTES, NO_LINES, type RunEnd, type RunLine, isResult } from "./line.js";
 import { linesOf } from "./lines.js";
 
@@ -17,7 +17,7 @@ export interface RunFault {
    * - `chain`: the line does not follow the line before it.
    * - `begun-anew`: a later file begins a chain of its own.
    * - `head`: the last line's hash differs from the head that was kept elsewhere.
-   * - `checkpoint`: the checkpoint is of another file, or its signature is wrong.
+   * - `checkpoint`: the checkpoint is of another file.
    */
   readonly kind: "unfinished" | "malformed" | "chain" | "begun-anew" | "head" | "checkpoint";
   readonly message: string;
@@ -52,7 +52,7 @@ export interface RunVerification {
   /** SHA-256, in hex, of the last line that `entries` counts, without its line feed; zeros if it counts none. */
   readonly head: string;
   readonly fault: RunFault | null;
-  /** The checkpoint; null if none was passed, or if its signature is wrong. */
+  /** The checkpoint; null if none was passed. */
   readonly checkpoint: SignedCheckpoint | null;
   /** Sentences about what the verification left open. */
   readonly open: readonly string[];
@@ -73,12 +73,8 @@ export interface RunStream {
 export interface VerifyRunOptions {
   /** SHA-256 of the last line, in hex, from a copy that was kept outside the file. */
   readonly head?: string;
-  /** A checkpoint of the file: a signed note, or one that was read before. The file may have grown since. */
-  readonly checkpoint?: string | Uint8Array | SignedCheckpoint;
-  /** Ed25519 public key of the checkpoint, as PEM. Without a key the signature is not checked: see `missing`. */
-  readonly key?: string;
-  /** The origin that the checkpoint must have. Default: any. */
-  readonly origin?: string;
+  /** A checkpoint of the file (`readCheckpoint`). The file may have grown since. */
+  readonly checkpoint?: SignedCheckpoint;
   /**
    * The last line of a part that was verified before, such as a checkpoint that was read with its key. The first file
    * must begin with the line after it, or have that line. Default: a file may begin with any line, and is not complete
@@ -95,9 +91,7 @@ export interface VerifyRunOptions {
 
 const OPTIONS: MembersOf<VerifyRunOptions> = {
   head: demand(text),
-  checkpoint: demand(plain),
-  key: demand(text),
-  origin: demand(text),
+  checkpoint: demand(options<SignedCheckpoint>({ origin: text, entries: count, head: text, isVerified: flag })),
   after: optional(plain),
   maxGapMs: demand(wholeNumber(1)),
   now: optional(date),
@@ -113,7 +107,7 @@ const WORD = "that each verdict is right: verify the evidence again with bootpro
 
 /**
  * Verifies the files of a chain, in their order. Faults of the files are returned, not thrown. Rejects with the error
- * of a stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
+ * of a stream, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyRun([{ name: "boots.jsonl", stream: createReadStream("boots.jsonl") }]);
@@ -123,40 +117,19 @@ export async function verifyRun(
   files: Iterable<RunStream> | AsyncIterable<RunStream>,
   given: VerifyRunOptions = {},
 ): Promise<RunVerification> {
-  const options = typedOptions("options", given, OPTIONS);
-  const { after, checkpoint: note, key, origin, maxGapMs, now, hashOf } = options;
+  const { after, checkpoint, head, maxGapMs, now, hashOf } = typedOptions("options", given, OPTIONS);
   if (maxGapMs !== undefined && now === undefined) throw new TypeError("options.now: required with options.maxGapMs");
   if ((after as Partial<SignedCheckpoint> | undefined)?.isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
-  if (note === undefined && (key ?? origin) !== undefined)
-    throw new TypeError("options.key, options.origin: required only with options.checkpoint");
-  const found = await checkpointOf(options);
-  const checkpoint = found instanceof CheckpointError ? null : found;
-  const chain = new Chain(new LineReader(hashOf), { after, checkpoint, head: options.head, maxGapMs });
+  const chain = new Chain(new LineReader(hashOf), { after, checkpoint, head, maxGapMs });
   await chain.readAll(files);
   chain.finish(now);
-  if (found instanceof CheckpointError) chain.fail("checkpoint", found.message);
   return chain.verification();
-}
-
-/** Reads the checkpoint; null if none was passed. Resolves to the error of a wrong signature or origin. */
-async function checkpointOf({
-  checkpoint: note,
-  key,
-  origin,
-}: VerifyRunOptions): Promise<SignedCheckpoint | CheckpointError | null> {
-  if (note === undefined) return null;
-  if (typeof note === "object" && "isVerified" in note) return note;
-  const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
-  return readCheckpoint(note, demands).catch((error: unknown) => {
-    if (error instanceof CheckpointError) return error;
-    throw error;
-  });
 }
 
 interface ChainOptions {
   readonly after?: RunEnd | undefined;
-  readonly checkpoint?: SignedCheckpoint | null;
+  readonly checkpoint?: SignedCheckpoint | null | undefined;
   readonly head?: string | undefined;
   readonly maxGapMs?: number | undefined;
 }
@@ -275,28 +248,9 @@ export class Chain {
   #compare({ entries, head }: RunEnd): void {
     const found = this.#found.get(entries);
     if (found === head || (entries === 0 && head === NO_LINES.head)) return;
-    const line = Math.max(Math.min(entries, this.end.entries), this.#base.entries + 1);
     const [least, most] = [this.#base.entries + 1, this.end.entries];
-    if (entries < this.#base.entries)
-      this.fail(
-        "checkpoint",
-        `the checkpoint is of line ${entries}, in a file before these: pass that file, too`,
-        line,
-      );
-    else if (found === undefined)
-      this.fail(
-        "checkpoint",
-        `the files have lines ${least} to ${most}, and the checkpoint is of line ${entries}: ` +
-          "the last lines are missing, the file was rewritten, or the checkpoint is of another one",
-        line,
-      );
-    else
-      this.fail(
-        "checkpoint",
-        `its hash is ${found}, and the checkpoint has ${head}: ` +
-          "the file was rewritten, or the checkpoint is of another one",
-        line,
-      );
+    const line = Math.max(Math.min(entries, most), least);
+    this.fail("checkpoint", checkpointFault({ entries, head }, { found, least, most }), line);
   }
 
   verification(): RunVerification {
@@ -351,6 +305,21 @@ export class Chain {
 const UNFINISHED =
   "it does not end with a line feed: the process was killed during a write (a start with this file cuts it off), or " +
   "the file was cut";
+
+interface Compared {
+  /** The hash that the files have of this line. */
+  readonly found: string | undefined;
+  readonly least: number;
+  readonly most: number;
+}
+
+function checkpointFault({ entries, head }: RunEnd, { found, least, most }: Compared): string {
+  const other = "the file was rewritten, or the checkpoint is of another one";
+  if (entries < least - 1) return `the checkpoint is of line ${entries}, in a file before these: pass that file, too`;
+  if (found !== undefined) return `its hash is ${found}, and the checkpoint has ${head}: ${other}`;
+  const lines = `the files have lines ${least} to ${most}, and the checkpoint is of line ${entries}`;
+  return `${lines}: the last lines are missing, ${other}`;
+}
 
 function notNext({ entry: { n, previous } }: RunLine, { entries, head }: RunEnd): string {
   if (n !== entries + 1) return `it has the number ${n}, and ${entries + 1} was expected: lines were removed or added`;

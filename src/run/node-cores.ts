@@ -13,8 +13,10 @@ const MOST_THREADS = 16;
  */
 export function defaultThreads(root = "/", cores = availableParallelism()): number {
   const groups = groupsOf(textAt(join(root, "proc/self/cgroup")) ?? "");
-  const limits = groups.flatMap(({ mounts, path, read }) =>
-    mounts.flatMap((mount) => foldersTo(join(root, "sys/fs/cgroup", mount), path).flatMap((folder) => read(folder))),
+  const limits = groups.flatMap(({ mounts, path, files }) =>
+    mounts.flatMap((mount) =>
+      foldersTo(join(root, "sys/fs/cgroup", mount), path).flatMap((folder) => limitIn(folder, files)),
+    ),
   );
   const allowed = Math.min(cores, MOST_THREADS, ...limits.map((limit) => Math.ceil(limit)));
   return Math.max(1, allowed);
@@ -24,8 +26,8 @@ interface Group {
   /** Folders of `/sys/fs/cgroup` where the hierarchy may be mounted. An empty text means `/sys/fs/cgroup` itself. */
   readonly mounts: readonly string[];
   readonly path: string;
-  /** Returns the limit in a folder, in cores. The list is empty if there is none. */
-  readonly read: (folder: string) => readonly number[];
+  /** Files that have quota and period in microseconds, in one or in two. No limit is `max` or -1. */
+  readonly files: readonly string[];
 }
 
 /** Reads lines `ID:CONTROLLERS:PATH` (cgroups(7)). The line of version 2 has the ID 0 and no controllers. */
@@ -33,9 +35,10 @@ function groupsOf(text: string): Group[] {
   return text.split("\n").flatMap((line): Group[] => {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     if (controllers === undefined || path === undefined) return [];
-    if (controllers === "") return [{ mounts: [""], path, read: limitOfVersion2 }];
+    if (controllers === "") return [{ mounts: [""], path, files: ["cpu.max"] }];
     if (!controllers.split(",").includes("cpu")) return [];
-    return [{ mounts: [...new Set([controllers, "cpu"])], path, read: limitOfVersion1 }];
+    const mounts = [...new Set([controllers, "cpu"])];
+    return [{ mounts, path, files: ["cpu.cfs_quota_us", "cpu.cfs_period_us"] }];
   });
 }
 
@@ -48,24 +51,11 @@ function foldersTo(mount: string, path: string): string[] {
   return Array.from({ length: names.length + 1 }, (_, depth) => join(mount, ...names.slice(0, depth)));
 }
 
-/**
- * Reads the CPU limit of cgroup version 2 from `cpu.max`: `QUOTA PERIOD` in microseconds, or `max PERIOD` without a
- * limit.
- */
-function limitOfVersion2(folder: string): readonly number[] {
-  const [quota = "", period = ""] = (textAt(join(folder, "cpu.max")) ?? "").trim().split(/\s+/);
-  return ratio(quota, period);
-}
-
-/** Reads the CPU limit of cgroup version 1. A quota of -1 means no limit. */
-function limitOfVersion1(folder: string): readonly number[] {
-  const quota = textAt(join(folder, "cpu.cfs_quota_us")) ?? "";
-  return ratio(quota.trim(), (textAt(join(folder, "cpu.cfs_period_us")) ?? "").trim());
-}
-
-function ratio(quota: string, period: string): readonly number[] {
-  const isLimit = /^[1-9]\d{0,15}$/.test(quota) && /^[1-9]\d{0,15}$/.test(period);
-  return isLimit ? [Number(quota) / Number(period)] : [];
+/** Returns the limit in a folder, in cores. The list is empty if there is none. */
+function limitIn(folder: string, files: readonly string[]): readonly number[] {
+  const text = files.map((name) => textAt(join(folder, name)) ?? "").join(" ");
+  const [, quota, period] = /^\s*([1-9]\d{0,15})\s+([1-9]\d{0,15})\s*$/.exec(text) ?? [];
+  return quota === undefined ? [] : [Number(quota) / Number(period)];
 }
 
 function textAt(path: string): string | null {

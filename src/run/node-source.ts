@@ -5,7 +5,7 @@ import { MAX_ENTRY_BYTES } from "./entry.js";
 import type { Batch } from "./judge.js";
 import type { EntryPlace } from "./line.js";
 import { LineCutter, isEmptyLine, withoutReturn } from "./lines.js";
-import { CHUNK, LineInputs, RunInputError, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
+import { CHUNK, type LineInputs, RunInputError, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface InputBatch extends Batch {
   /** The place of each entry: the file, as {@link readBatches} names it, and the line, which is 1 in a folder. */

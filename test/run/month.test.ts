@@ -13,6 +13,7 @@ import type { JsonValue } from "../../src/decode/json.js";
 import type * as locks from "../../src/disk/lock.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type VerifyRunOptions, type RunVerification, verifyRun } from "../../src/run/chain.js";
+import { readCheckpoint } from "../../src/run/checkpoint.js";
 import { type FailureKind, watchedName } from "../../src/run/line.js";
 import { openLog, runStreams } from "../../src/run/node.js";
 import type { WatchMessage } from "../../src/run/outages.js";
@@ -219,11 +220,11 @@ describe("a month of a watch", () => {
 
   it("left files that verify together, with each checkpoint that others kept", async () => {
     expect(files()).toHaveLength(2);
-    const checkpoint = readFileSync(NOTE);
-    expect(await verified({ checkpoint, key })).toMatchObject({ complete: true, entries: entries.length });
+    const checkpoint = await readCheckpoint(readFileSync(NOTE), { key });
+    expect(await verified({ checkpoint })).toMatchObject({ complete: true, entries: entries.length });
     expect(checkpoints.length).toBeGreaterThan(100);
     for (const kept of checkpoints.filter((_, index) => index % 25 === 0))
-      expect(await verified({ checkpoint: kept, key })).toMatchObject({ fault: null });
+      expect(await verified({ checkpoint: await readCheckpoint(kept, { key }) })).toMatchObject({ fault: null });
   });
 
   it("lost no line, and recorded each boot proof that it saw, once", () => {
