@@ -61,8 +61,10 @@ export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string)
   return signCheckpointBy(own, await noteSigner(privateKey));
 }
 
-export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
-  return signNote(`${origin}\n${entries}\n${toBase64(fromHex(head)!)}\n`, origin, signer);
+export async function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
+  const note = `${origin}\n${entries}\n${toBase64(fromHex(head)!)}\n`;
+  const signature = concatBytes(await keyIdOf(origin, signer.publicKey), signer.sign(toUtf8(note)));
+  return `${note}\n\u2014 ${origin} ${toBase64(signature)}\n`;
 }
 
 /**
@@ -77,19 +79,17 @@ export async function readCheckpoint(
   note: string | Uint8Array,
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
-  const { key, origin } = typedOptions("options", options, { key: demand(text), origin: demand(text) });
-  return readSigned(openNote(note), key === undefined ? null : await namedKeyOf(key), origin);
-}
-
-async function readSigned(opened: OpenedNote, key: NamedKey | null, demanded?: string): Promise<SignedCheckpoint> {
+  const { key, origin: demanded } = typedOptions("options", options, { key: demand(text), origin: demand(text) });
+  const opened = openNote(note);
+  const named = key === undefined ? null : await namedKeyOf(key);
   const checkpoint = checkpointOf(opened.text);
-  const origin = demanded ?? key?.name ?? undefined;
+  const origin = demanded ?? named?.name ?? undefined;
   if (origin !== undefined && checkpoint.origin !== origin)
     throw new CheckpointError(
       `the checkpoint is of another log: its origin is ${checkpoint.origin}, expected ${origin}`,
     );
-  if (key !== null) await verifyNote(opened, key.name ?? checkpoint.origin, key.publicKey);
-  return { ...checkpoint, isVerified: key !== null };
+  if (named !== null) await verifyNote(opened, named.name ?? checkpoint.origin, named.publicKey);
+  return { ...checkpoint, isVerified: named !== null };
 }
 
 /** Returns the default origin of the log whose first file has this name. */
@@ -195,11 +195,6 @@ export interface NoteSigner {
 /** Returns a signer for an Ed25519 key as PEM. Rejects with TypeError for any other text, and never quotes it. */
 export async function noteSigner(privateKey: string): Promise<NoteSigner> {
   return ed25519Signer(derOf(privateKey, PRIVATE));
-}
-
-async function signNote(text: string, name: string, { publicKey, sign }: NoteSigner): Promise<string> {
-  const signature = concatBytes(await keyIdOf(name, publicKey), sign(toUtf8(text)));
-  return `${text}\n\u2014 ${name} ${toBase64(signature)}\n`;
 }
 
 /**

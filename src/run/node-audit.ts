@@ -117,9 +117,9 @@ const SYNC_MS = 1000;
 const MAX_ACCEPTED = 65_536;
 
 /**
- * Audits files. Rejects with `RunInputError` for an input that cannot be read or has no lines (JSON over several lines, a list, Zstandard),
- * with `RunFileError` for a file of results that cannot be written or resumed, and with `MalformedError` for a
- * malformed setting.
+ * Audits files. Rejects with `RunInputError` for an input that cannot be read, is packed by Zstandard, or is one JSON
+ * value over several lines or one list, with `RunFileError` for a file of results that cannot be written or resumed, and
+ * with `MalformedError` for a malformed setting.
  *
  * @example
  * const { end, reported } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });

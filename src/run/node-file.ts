@@ -1,7 +1,7 @@
 /** The file of results: append-only, chained, for one process at a time (run/README.md, "The file"). */
 import { createPublicKey, hash } from "node:crypto";
-import { constants, createReadStream, realpathSync } from "node:fs";
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, open, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { toUtf8 } from "../bytes.js";
 import { callable, options, typedOptions } from "../decode/options.js";
@@ -129,7 +129,7 @@ export class RunFile {
    */
   static async open(path: string, given: RunFileOptions = {}): Promise<RunFile> {
     const options = typedOptions("options", given, FILE_OPTIONS);
-    const at = linked(path);
+    const at = await linked(path);
     const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
     const lock = await lockOf(at, path, options.onNote);
     let handle: FileHandle | undefined;
@@ -373,10 +373,7 @@ async function signingOf(options: CheckpointOptions, path: string): Promise<Sign
 }
 
 function withFeed(bytes: Uint8Array): Uint8Array {
-  const line = new Uint8Array(bytes.length + 1);
-  line.set(bytes);
-  line[bytes.length] = 0x0a;
-  return line;
+  return Buffer.concat([bytes, Buffer.from("\n")]);
 }
 
 /** Whether bytes may be the beginning of a line. After a crash of the system, zeros may follow what was written. */
@@ -386,17 +383,14 @@ function isBegun(bytes: Uint8Array): boolean {
 }
 
 /** Resolves links, so that each file has exactly one lock. */
-function linked(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const whole = resolve(path);
-    try {
-      return join(realpathSync(dirname(whole)), basename(whole));
-    } catch (error) {
+async function linked(path: string): Promise<string> {
+  const whole = resolve(path);
+  const inFolder = async (): Promise<string> => join(await realpath(dirname(whole)), basename(whole));
+  return realpath(whole)
+    .catch(inFolder)
+    .catch((error: unknown) => {
       throw problemOf(error, path);
-    }
-  }
+    });
 }
 
 /** Opens a regular file. A pipe without a reader must not hold this up. */

@@ -53,8 +53,6 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
-const isDone = (): true => true;
-
 /**
  * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
  */
@@ -86,7 +84,9 @@ export async function joinQueue(
     await refuseEviction(side, address);
     // It fails if the server's memory is full, or if the user lacks rights.
     const key = `{${prefix}}:${side.name}:rights`;
-    await side.usable(client.eval("redis.call('SET', KEYS[1], '', 'PX', 1)", 1, key));
+    await client.eval("redis.call('SET', KEYS[1], '', 'PX', 1)", 1, key).catch((error: unknown) => {
+      throw side.unusable(error);
+    });
   } catch (error) {
     side.close();
     throw error;
@@ -159,22 +159,20 @@ export class QueueSide {
 
   /** Calls `work` again while the server is away or refuses to write. Throws QueueError for any other error. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      const working = work();
-      const error: unknown = await working.then(isDone, (reason: unknown) => reason);
-      if (error === true || this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL)))
-        return this.usable(working);
-      this.report(error);
-      await new Promise((resolve) => setTimeout(resolve, 1000).unref());
-    }
+    for (;;)
+      try {
+        return await work();
+      } catch (error) {
+        if (this.#isClosed || !(isMatch(error, OUTAGE) || isMatch(error, REFUSAL))) throw this.unusable(error);
+        this.report(error);
+        await new Promise((resolve) => setTimeout(resolve, 1000).unref());
+      }
   }
 
-  /** Throws QueueError if a command fails. */
-  async usable<T>(command: Promise<T>): Promise<T> {
-    return command.catch((error: unknown) => {
-      const text = `the queue cannot be used: ${explained(error, this.#address)[0]}`;
-      throw new QueueError("unreachable", `${this.#address.shown}: ${text}`, { cause: error });
-    });
+  /** Returns the error of a command that failed. */
+  unusable(error: unknown): QueueError {
+    const text = `the queue cannot be used: ${explained(error, this.#address)[0]}`;
+    return new QueueError("unreachable", `${this.#address.shown}: ${text}`, { cause: error });
   }
 
   /**

@@ -41,7 +41,7 @@ export interface QueuePlaceOptions {
   readonly onNote?: (text: string) => void;
   /** Called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
-  /** Makes the judge for a worker's batches and, at a producer, for batches without an answer. Default: threads. */
+  /** Makes the judge for the batches of a run at a worker. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 

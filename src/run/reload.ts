@@ -101,9 +101,11 @@ interface ReloadOptions extends Pick<OutageOptions, "now" | "report" | "repeatMs
 }
 
 interface Refusal {
+  /** Time of the first refused attempt. */
   readonly since: Date;
   readonly reportedAt: Date;
   readonly faults: readonly SettingFault[];
+  /** Whether the newest attempt was refused for a feed that was rolled back or forked. */
   readonly isContradiction: boolean;
 }
 
@@ -112,30 +114,13 @@ export class Reloads {
   readonly #options: ReloadOptions;
   /** Time of the last successful read. */
   readAt: Date | null = null;
-  #isAsked = false;
-  #refusal: Refusal | null = null;
+  /** Whether a reload is requested. */
+  isAsked = false;
+  /** Null if the newest attempt succeeded. */
+  refusal: Refusal | null = null;
 
   constructor(options: ReloadOptions) {
     this.#options = options;
-  }
-
-  ask(): void {
-    this.#isAsked = true;
-  }
-
-  /** Whether a reload was requested. */
-  get isAsked(): boolean {
-    return this.#isAsked;
-  }
-
-  /** Time of the first refused attempt; null if the newest attempt succeeded. */
-  get refusedSince(): Date | null {
-    return this.#refusal?.since ?? null;
-  }
-
-  /** Whether the newest attempt was refused for a feed that was rolled back or forked. */
-  get isContradicted(): boolean {
-    return this.#refusal?.isContradiction === true;
   }
 
   /** Reads the setting again. `event` is to be recorded in the log; null if there is nothing to record. */
@@ -143,8 +128,8 @@ export class Reloads {
     before: HeldSetting,
     signal: Signal,
   ): Promise<{ readonly setting: HeldSetting; readonly event: RunEvent | null }> {
-    const isAsked = this.#isAsked;
-    this.#isAsked = false;
+    const { isAsked } = this;
+    this.isAsked = false;
     const read = await this.#read(signal);
     if (signal.aborted) return { setting: before, event: null };
     if ("refused" in read) return { setting: before, event: this.#refuse(read) };
@@ -175,8 +160,8 @@ export class Reloads {
     const at = this.#options.now();
     this.readAt = at;
     const changed = RELOADED.filter((part) => parts[part] !== before.parts[part]);
-    const isNews = digest !== before.digest || this.#refusal !== null;
-    this.#refusal = null;
+    const isNews = digest !== before.digest || this.refusal !== null;
+    this.refusal = null;
     // A signed policy is refreshed every few minutes, which is no news if nothing has changed.
     if (isNews || isAsked) this.#options.report({ event: "setting-read", at, changed });
     if (!isNews) return null;
@@ -189,12 +174,12 @@ export class Reloads {
   #refuse({ refused, contradiction }: SettingRefusal): RunEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
-    const { since = at, reportedAt = null, faults: known = null } = this.#refusal ?? {};
+    const { since = at, reportedAt = null, faults: known = null } = this.refusal ?? {};
     const isNews = JSON.stringify(faults) !== JSON.stringify(known);
     const isTold = isNews || reportedAt === null || at.getTime() - reportedAt.getTime() >= this.#options.repeatMs;
     const loud = contradiction && { contradiction };
     if (isTold) this.#options.report({ event: "setting-refused", at, since, faults, again: known !== null, ...loud });
-    this.#refusal = { since, reportedAt: isTold ? at : reportedAt, faults, isContradiction: contradiction === true };
+    this.refusal = { since, reportedAt: isTold ? at : reportedAt, faults, isContradiction: contradiction === true };
     if (!isNews) return null;
     return { event: "setting-refused", since: since.toISOString(), faults, ...loud };
   }

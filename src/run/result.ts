@@ -1,6 +1,6 @@
 /** What an audit says of one entry. It depends only on the entry, its expectation and the setting. */
 import type { EvidenceVerdict } from "../bootproof.js";
-import { CHECK_IDS, type CheckId } from "../checks.js";
+import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
@@ -41,15 +41,17 @@ export async function resultOf(
   attestations: readonly (VerifiedAttestation | null)[],
   acceptance: "standard" | "strict",
 ): Promise<EntryResult> {
-  const idsOf = (wanted: "fail" | "warn"): readonly CheckId[] => {
-    const found = new Set(checks.filter(({ status }) => status === wanted).map(({ id }) => id));
-    return found.size === 0 ? [] : CHECK_IDS.filter((id) => found.has(id));
-  };
-  const judged = { verdict, failed: idsOf("fail"), warnings: idsOf("warn"), ...(stale && { stale }) };
+  const judged = { verdict, failed: idsOf(checks, "fail"), warnings: idsOf(checks, "warn"), ...(stale && { stale }) };
   if (verdict === "rejected") return judged;
   // Only a report has the reasons, and it takes time to make, so it is made only if the acceptance is `strict`.
   const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
   return { ...judged, ...factsOf(appraisal, attestations), ...refused };
+}
+
+/** Returns the checks that have a status, each once, in the order of the table of checks. */
+export function idsOf(checks: readonly Pick<Check, "id" | "status">[], wanted: "fail" | "warn"): readonly CheckId[] {
+  const found = new Set(checks.filter(({ status }) => status === wanted).map(({ id }) => id));
+  return found.size === 0 ? [] : CHECK_IDS.filter((id) => found.has(id));
 }
 
 /** Returns the facts of an accepted entry. */

@@ -4,7 +4,6 @@
  */
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex, toUtf8 } from "../bytes.js";
-import { CHECK_IDS, type CheckId, type CheckStatus } from "../checks.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
@@ -50,6 +49,7 @@ import {
   type WatchSetting,
   holdSetting,
 } from "./reload.js";
+import { idsOf } from "./result.js";
 
 export interface WatchOptions extends WatchSetting, Strictness {
   /** Applications, each watched by its newest boot proof. */
@@ -323,7 +323,7 @@ class Watch {
     const announcers = Object.values(this.#announcers);
     const announcing = announcers.map((announcer) => this.#guarded(announcer.run(signal)));
     const end = reload?.when(() => {
-      this.#reloads.ask();
+      this.#reloads.isAsked = true;
       this.#wakeReload();
     });
     const beside = [this.#followSetting(), this.#keepSigns()].map((work) => this.#guarded(work));
@@ -407,7 +407,7 @@ class Watch {
         message: this.#outages.failureOf(watched)?.message ?? null,
       })),
       waiting: this.#kinds.filter((what) => this.#log.pending(what).length > 0),
-      isFeedContradicted: this.#reloads.isContradicted,
+      isFeedContradicted: this.#reloads.refusal?.isContradiction === true,
     };
   }
 
@@ -422,11 +422,11 @@ class Watch {
     const [oldest] = waiting.map(({ at }) => at).sort();
     const signed = this.#setting?.policy.signed;
     const status = {
-      settingRefusedSince: this.#reloads.refusedSince,
+      settingRefusedSince: this.#reloads.refusal?.since ?? null,
       settingReadAt: this.#reloads.readAt,
       policyDigest: this.#setting?.policyDigest ?? null,
       policyExpiresAt: signed ? new Date(signed.expiresAt) : null,
-      isFeedContradicted: this.#reloads.isContradicted,
+      isFeedContradicted: this.#reloads.refusal?.isContradiction === true,
       undelivered: { count: waiting.length, oldest: oldest === undefined ? null : new Date(oldest) },
     };
     const text = JSON.stringify(status);
@@ -471,7 +471,7 @@ class Watch {
     while (!signal.aborted) {
       const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
       const refreshMs = this.#signed && Math.max(LEAST_REFRESH_MS, this.#signed.waitMs);
-      const waitMs = refreshMs ?? (this.#reloads.refusedSince === null ? null : this.#options.intervalMs);
+      const waitMs = refreshMs ?? (this.#reloads.refusal && this.#options.intervalMs);
       const due = waitMs === null ? [] : [this.#sleep(waitMs, this.#turn)];
       if (!this.#reloads.isAsked) await Promise.race([asked, ...due]);
       if (!signal.aborted) await this.#reload();
@@ -637,15 +637,13 @@ export async function watchResultOf(
     throw new MalformedError("boot-proof", [
       { path: "", message: `${length} bytes as JSON text, expected at most ${MAX_BOOT_PROOF_BYTES}` },
     ]);
-  const idsOf = (wanted: CheckStatus): CheckId[] =>
-    CHECK_IDS.filter((id) => checks.some((check) => check.id === id && check.status === wanted));
   const names = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
   return {
     ...watched,
     entry: await evidenceDigest(text),
     verdict,
-    failed: idsOf("fail"),
-    warnings: idsOf("warn"),
+    failed: idsOf(checks, "fail"),
+    warnings: idsOf(checks, "warn"),
     ...(stale && { stale }),
     ...(refusedFor && { refusedFor }),
     ...(names.length > 0 && { deployments: names }),
