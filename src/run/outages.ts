@@ -1,4 +1,4 @@
-/** Outages (run/README.md, "Outages"): messages, entries, the wait after a failed poll, and the limit of silence. */
+/** Outages (run/README.md, "Outages"): messages, entries, and the wait after a failed poll. */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../door/errors.js";
@@ -249,36 +249,4 @@ const MAX_MESSAGE = 1000;
 /** Shortens the text and replaces lone surrogates, because the service may have chosen it. */
 function recordable(message: string): string {
   return fromUtf8(toUtf8(message.slice(0, MAX_MESSAGE)))!;
-}
-
-/**
- * Reports names whose last good poll is too long ago. It uses timers, because clocks may be set and a request may never
- * end.
- */
-export class Silence {
-  /** Resolves when the limit is reached. */
-  readonly #wait: (signal: Signal) => Promise<void>;
-  readonly #onSilent: (watched: Watched) => void;
-  readonly #timers = new Map<string, AbortController>();
-
-  constructor(wait: (signal: Signal) => Promise<void>, onSilent: (watched: Watched) => void) {
-    this.#wait = wait;
-    this.#onSilent = onSilent;
-  }
-
-  /** Restarts the timer of this name. */
-  seen(watched: Watched): void {
-    const name = watchedName(watched);
-    this.#timers.get(name)?.abort();
-    const timer = new AbortController();
-    this.#timers.set(name, timer);
-    this.#wait(timer.signal).then(
-      () => timer.signal.aborted || this.#onSilent(watched),
-      () => {},
-    );
-  }
-
-  end(): void {
-    for (const timer of this.#timers.values()) timer.abort();
-  }
 }

@@ -31,16 +31,7 @@ import {
   watchedName,
 } from "./line.js";
 import { type Announced, RunLog, standingOf, unrecorded } from "./log.js";
-import {
-  type Failure,
-  FetchError,
-  MAX_WAIT_MS,
-  Outages,
-  Silence,
-  type WatchMessage,
-  failureOf,
-  passedMs,
-} from "./outages.js";
+import { type Failure, FetchError, MAX_WAIT_MS, Outages, type WatchMessage, failureOf, passedMs } from "./outages.js";
 import {
   type HeldSetting,
   Reloads,
@@ -219,6 +210,8 @@ interface Counts {
   refusals: number;
   seenAt: Date | null;
   evidenceAt: Date | null;
+  /** Ends the timer of `maxSilenceMs`. */
+  silence: AbortController;
   /** Polls since the last sign of life. */
   good: number;
   failed: number;
@@ -230,8 +223,7 @@ class Watch {
   readonly #names: ReadonlyMap<string, Counts>;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
-  readonly #silence: Silence | null;
-  readonly #silent: Watched[] = [];
+  readonly #silent: Counts[] = [];
   readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
   readonly #reloads: Reloads;
   readonly #signed: SignedPolicy | null;
@@ -257,10 +249,12 @@ class Watch {
     const own = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = Object.assign(Object.create(null), DEFAULTS, own) as Settings;
     const { log, now, onMessage: report, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
-    const { maxSilenceMs, policy, reload } = this.#options;
+    const { policy, reload } = this.#options;
     const watched = watchedBy(this.#options);
     const none = { polls: 0, refusals: 0, seenAt: null, evidenceAt: null, good: 0, failed: 0 };
-    this.#names = new Map(watched.map((one) => [watchedName(one), { watched: one, ...none }]));
+    this.#names = new Map(
+      watched.map((one) => [watchedName(one), { watched: one, silence: new AbortController(), ...none }]),
+    );
     this.#log = log ?? new RunLog();
     this.#cache = own.cache ?? new SignatureCache();
     this.#startedAt = now();
@@ -271,8 +265,6 @@ class Watch {
     });
     const record = (event: RunContent): void => void this.#guarded(this.#record(event));
     this.#outages = new Outages({ ...shared, after, open, record });
-    const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
-    this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
     const announcer = (what: Announced, deliver: Deliver | undefined): Partial<Record<Announced, Announcer>> =>
       deliver === undefined
         ? {}
@@ -319,7 +311,7 @@ class Watch {
   async #work(): Promise<void> {
     const { once, reload } = this.#options;
     const { signal } = this.#stop;
-    for (const { watched } of this.#names.values()) this.#silence?.seen(watched);
+    for (const name of this.#names.values()) this.#limitSilence(name);
     const announcers = Object.values(this.#announcers);
     const announcing = announcers.map((announcer) => this.#guarded(announcer.run(signal)));
     const end = reload?.when(() => {
@@ -328,7 +320,7 @@ class Watch {
     });
     const beside = [this.#followSetting(), this.#keepSigns()].map((work) => this.#guarded(work));
     await Promise.all([...this.#names.values()].map((name) => this.#guarded(this.#follow(name))));
-    this.#silence?.end();
+    for (const { silence } of this.#names.values()) silence.abort();
     end?.();
     if (this.#errors.length === 0) await this.#guarded(this.#signOnce());
     for (const announcer of announcers) announcer.close();
@@ -401,9 +393,9 @@ class Watch {
       refused: watchedOf(({ watched }) => this.#log.standing(watched)?.isRefused === true),
       unfetched: this.#outages.now,
       unseen: watchedOf(({ seenAt }) => seenAt === null),
-      silent: this.#silent.map((watched) => ({
+      silent: this.#silent.map(({ watched, seenAt }) => ({
         watched,
-        since: this.#names.get(watchedName(watched))!.seenAt ?? this.#startedAt,
+        since: seenAt ?? this.#startedAt,
         message: this.#outages.failureOf(watched)?.message ?? null,
       })),
       waiting: this.#kinds.filter((what) => this.#log.pending(what).length > 0),
@@ -434,9 +426,18 @@ class Watch {
     this.#status = text;
   }
 
-  #endSilent(watched: Watched): void {
-    this.#silent.push(watched);
-    this.#stop.abort();
+  /** Restarts the timer of a name. No times are compared: clocks may be set, and a request may never end. */
+  #limitSilence(name: Counts): void {
+    const { maxSilenceMs, sleep } = this.#options;
+    name.silence.abort();
+    if (maxSilenceMs === undefined) return;
+    const { signal } = (name.silence = new AbortController());
+    const end = (): void => {
+      if (signal.aborted) return;
+      this.#silent.push(name);
+      this.#stop.abort();
+    };
+    sleep(maxSilenceMs, signal).then(end, NOTHING);
   }
 
   /** Makes all names due at once. */
@@ -593,7 +594,7 @@ class Watch {
     const result = await this.#judge(name, answer);
     if ("kind" in result) return result;
     name.seenAt = this.#options.now();
-    this.#silence?.seen(name.watched);
+    this.#limitSilence(name);
     if (this.#log.standing(name.watched)?.key === standingOf(result)) return null;
     if (!isAccepted(result)) name.refusals++;
     await this.#append(result);
