@@ -192,18 +192,22 @@ const RESULTS = {
   ephemeralKey: resultOf({ ephemeralKey: keyHex }, OF_WATCH),
 } as const;
 
-const watchedList = list(
+const watchedList: Shape<readonly Watched[]> = list(
   either(object({ app: text }), object({ ephemeralKey: keyHex }), '{"app": name} or {"ephemeralKey": hex}'),
   1,
 );
 const counts = { good: wholeNumber(0), failed: wholeNumber(0) };
-const pollCount = either(
-  object({ app: text, ...counts }),
-  object({ ephemeralKey: keyHex, ...counts }),
-  "an object with app or ephemeralKey, good and failed",
+export type PollCount = Watched & { readonly good: number; readonly failed: number };
+const polls: Shape<readonly PollCount[]> = list(
+  either(
+    object({ app: text, ...counts }),
+    object({ ephemeralKey: keyHex, ...counts }),
+    "an object with app or ephemeralKey, good and failed",
+  ),
+  1,
 );
-export type PollCount = Readonly<ReadOf<typeof pollCount>>;
-const polls = list(pollCount, 1);
+const reloaded: Shape<readonly ReloadedPart[]> = list(oneOf(...RELOADED));
+const faults: Shape<readonly SettingFault[]> = list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1);
 
 /** The members of the lines that are not results, by their `event`, in their order. */
 const EVENTS = {
@@ -230,7 +234,7 @@ const EVENTS = {
   /** A reload changed the setting. Results after this line are by it. */
   "setting-changed": {
     /** Empty if the setting is unchanged and the previous reload was refused. */
-    changed: list(oneOf(...RELOADED)),
+    changed: reloaded,
     policy: nullable(text),
     ...DIGESTS,
     before: hash,
@@ -241,7 +245,7 @@ const EVENTS = {
   "setting-refused": {
     /** Time of the first attempt that failed, RFC 3339. */
     since: instant,
-    faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
+    faults,
     /** Set if the feed of a signed policy was rolled back or forked. The line is then announced like a refusal. */
     contradiction: optional(oneOf(true)),
   },
