@@ -41,6 +41,11 @@ export class LineCutter {
     this.#hold(new Uint8Array(chunk.subarray(start)));
   }
 
+  /** Whether the line that has not ended is above the limit. */
+  get isOver(): boolean {
+    return this.#held > this.#limit;
+  }
+
   /** Returns the last line if no line feed ends it, otherwise null. */
   rest(): Uint8Array | null {
     return this.#held === 0 ? null : this.#line();
@@ -61,13 +66,17 @@ export class LineCutter {
   }
 }
 
-/** Yields the lines of a stream, and whether a line feed ends each. One above the limit is truncated, and the last. */
+/** Yields the lines of a stream, and whether a line feed ends each. A line above the limit is truncated. */
 export async function* linesOf(
   stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   limit: number,
 ): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isEnded: boolean }> {
   const cutter = new LineCutter(limit);
-  for await (const piece of stream) for (const bytes of cutter.cut(piece)) yield { bytes, isEnded: true };
+  for await (const piece of stream) {
+    for (const bytes of cutter.cut(piece)) yield { bytes, isEnded: true };
+    // A stream may never end, nor have a line feed.
+    if (cutter.isOver) break;
+  }
   const rest = cutter.rest();
   if (rest !== null) yield { bytes: rest, isEnded: rest.length > limit };
 }

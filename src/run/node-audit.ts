@@ -118,8 +118,8 @@ const MAX_ACCEPTED = 65_536;
 
 /**
  * Audits files. Rejects with `RunInputError` for an input that cannot be read, is packed by Zstandard, or is one JSON
- * value over several lines or one list, with `RunFileError` for a file of results that cannot be written or resumed, and
- * with `MalformedError` for a malformed setting.
+ * value over several lines or one list, with `RunFileError` for a file of results that cannot be written or resumed,
+ * and with `MalformedError` for a malformed setting.
  *
  * @example
  * const { end, reported } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });

@@ -180,6 +180,15 @@ describe("a changed file", () => {
     expect(found.fault!.message).toMatch(message);
   });
 
+  it("that never ends a line is read up to the limit of a line", async () => {
+    let pieces = 0;
+    const endless = (function* () {
+      for (; ; pieces++) yield new Uint8Array(1024 * 1024).fill(0x78);
+    })();
+    const { fault } = await verifyRun([{ name: null, stream: endless }]);
+    expect([fault?.line, fault?.kind, pieces < 20]).toEqual([1, "malformed", true]);
+  });
+
   it("without its last line feed is unfinished", async () => {
     const { fault } = await verified(textOf(lines).slice(0, -1));
     expect(fault).toMatchObject({ line: 9, kind: "unfinished" });
