@@ -37,8 +37,7 @@ export class LineCutter {
       start = end + 1;
       yield this.#line();
     }
-    // The rest is copied, because its source may reuse the chunk.
-    this.#hold(new Uint8Array(chunk.subarray(start)));
+    this.#hold(chunk.subarray(start), (part) => new Uint8Array(part));
   }
 
   /** Whether the line that has not ended is above the limit. */
@@ -51,10 +50,11 @@ export class LineCutter {
     return this.#held === 0 ? null : this.#line();
   }
 
-  #hold(part: Uint8Array): void {
+  /** The end of a chunk is copied, because its source may reuse the chunk. */
+  #hold(part: Uint8Array, own = (held: Uint8Array): Uint8Array => held): void {
     const room = this.#limit + 1 - this.#held;
     if (part.length === 0 || room <= 0) return;
-    this.#parts.push(part.subarray(0, room));
+    this.#parts.push(own(part.subarray(0, room)));
     this.#held += Math.min(part.length, room);
     if (this.#parts.length > MAX_PARTS) this.#parts = [concatBytes(...this.#parts)];
   }
