@@ -16,13 +16,22 @@ const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";
 
-/** Where the JSON of `nitro-cli build-enclave` begins, behind the lines that it prints before. */
-const BEHIND_BANNER = /^[^{[][^]*?\n(?=\{\s*"Measurements")/;
+/** Maximum characters of what `nitro-cli build-enclave` prints before its JSON. It prints some lines. */
+const MAX_BANNER = 8192;
+
+/** Returns where the JSON of `nitro-cli build-enclave` begins, behind the lines that it prints before. 0: no banner. */
+function bannerLength(text: string): number {
+  if (/^[{[]/.test(text.slice(0, 1))) return 0;
+  const start = text.slice(0, MAX_BANNER);
+  for (let at = start.indexOf("\n{"); at >= 0; at = start.indexOf("\n{", at + 1))
+    if (/^\{\s*"Measurements"/.test(text.slice(at + 1, at + 200))) return at + 1;
+  return 0;
+}
 
 /** Whether a text has these forms: lines of PCRs, or JSON behind the banner of `nitro-cli build-enclave`. */
 export function arePcrTexts(text: string): boolean {
   const [first] = text.trimStart().slice(0, MAX_LINE).split("\n", 1);
-  return LINE.test(first!.trimEnd()) || BEHIND_BANNER.test(text);
+  return LINE.test(first!.trimEnd()) || bannerLength(text) > 0;
 }
 
 /** Whether JSON has a form that nitro-cli prints or projects publish. */
@@ -38,7 +47,8 @@ export function arePcrs(json: unknown): boolean {
  * runs in debug mode.
  */
 export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, Uint8Array>> {
-  const text = (fromUtf8(bytes) ?? "").replace(BEHIND_BANNER, "");
+  const whole = fromUtf8(bytes) ?? "";
+  const text = whole.slice(bannerLength(whole));
   const faults = new FaultList();
   const isJson = /^\s*[[{]/.test(text);
   const [form, entries] = isJson ? jsonEntries(parseJson(text), faults) : [QOS_FORM, lineEntries(text, faults)];

@@ -15,6 +15,9 @@ import { isImageStart } from "../image/header.js";
 import { IMAGE_ADVICE } from "./foreign.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 
+/** Maximum characters of an API key with its curve, and of the space around it. */
+const MAX_KEY = 200;
+
 export type EvidenceKind = keyof typeof KINDS;
 
 export interface Recognised {
@@ -148,7 +151,7 @@ export const KINDS = {
     made: "bootproof keygen makes one",
     advice: "it is a secret: keep it from others, and out of pages",
     marked: (json) => has(json, "publicKey", "privateKey"),
-    text: ["text", (text) => /^\s*[0-9a-fA-F]{64}:[A-Za-z0-9-]{1,20}\s*$/.test(text)],
+    text: ["text", (text) => text.length <= MAX_KEY && /^\s*[0-9a-fA-F]{64}:[A-Za-z0-9-]{1,20}\s*$/.test(text)],
   },
   "boot proof": {
     is: "a boot proof",

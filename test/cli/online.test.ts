@@ -105,9 +105,8 @@ describe("fetch", () => {
       const folder = join(at, out);
       const { code, stdout, stderr } = await online("fetch", "--activity-id", activityId, "--out", folder);
       expect([code, stdout]).toEqual([0, ""]);
-      expect(stderr).toMatch(
-        /^Written: .*, an activity and its 3 boot proofs, labelled policy-engine, signer, dated \S+ to \S+: not verified/,
-      );
+      expect(stderr).toMatch(/^Written: .*, an activity and its 3 boot proofs, labelled policy-engine, signer, dated /);
+      expect(stderr).toMatch(/dated \S+ to \S+: not verified/);
       expect(readdirSync(folder).sort()).toEqual(["activity.json", "app-proofs.json", "boot-proofs.json"]);
       const [boot, app, activity] = ["boot-proofs", "app-proofs", "activity"].map((name) =>
         join(folder, `${name}.json`),
