@@ -16,7 +16,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { concatBytes, toBase64, toHex, toUtf8 } from "../src/bytes.js";
 import type { JsonObject, JsonValue } from "../src/decode/json.js";
 import type { Manifest } from "../src/decode/manifest/index.js";
-import { RawCbor, encodeCbor } from "../src/lab/cbor.js";
 import { policyOutcomePayload } from "../src/lab/enclave.js";
 import { encodeRlp } from "../src/lab/ethereum.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
@@ -24,7 +23,7 @@ import { encodeManifest } from "../src/lab/qos.js";
 import { after, forge, lab } from "./attacks/support.js";
 import type { Door, JoinInput, SignedInput, SweptInput, Took, Wanted } from "./support/cost-child.js";
 import { type Sweep, sweeps } from "./support/cost-sweep.js";
-import { head } from "./support/cbor.js";
+import { Raw, encodeCbor, head } from "./support/cbor.js";
 import { leastOf } from "./support/cost.js";
 
 const MIB = 1024 * 1024;
@@ -451,7 +450,7 @@ describe("documents", () => {
     );
   /** A map whose key is a map whose key …, 14 deep around the item. */
   const keyed = (item: Uint8Array): Uint8Array =>
-    Array.from({ length: 14 }).reduce<Uint8Array>((key) => encodeCbor(new Map([[new RawCbor(key), null]])), item);
+    Array.from({ length: 14 }).reduce<Uint8Array>((key) => encodeCbor(new Map([[new Raw(key), null]])), item);
   cheap(
     "of",
     ["attestation", "inspect"],

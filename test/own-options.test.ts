@@ -885,7 +885,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
   ],
-  LabSigstore: [door([{ kind: "private" }] as const, (one) => new lab.LabSigstore(one).trustedRoot["tlogs"])],
+  LabSigstore: [door([{ kind: "private" }] as const, (one) => Object.keys(new lab.LabSigstore(one).trustedRoot))],
   "LabSigstore.attest": [
     door([{ at: AT, digest: Uint8Array.of(1), build: { ref: "refs/tags/v2" } }], (one) => {
       const { dsseEnvelope } = JSON.parse(new lab.LabSigstore().attest(one)) as { dsseEnvelope: { payload: string } };

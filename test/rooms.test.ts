@@ -280,7 +280,9 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/report/report.ts ReportParts": "reports are made of parts that no verification has",
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/disk/lock.ts thisProcess": "tests write locks of other processes",
-  "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
+  "src/lab/borsh.ts BORSH_MANIFESTS": "the decoder is compared with the package that writes by it",
+  "src/lab/borsh.ts borshEnvelope": "the decoder is compared with the package that writes by it",
+  "src/lab/borsh.ts borshForm": "the decoder is compared with the package that writes by it",
   "src/lab/ethereum.ts encodeRlp": "transactions are damaged by members",
   "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
   "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
@@ -342,7 +344,7 @@ describe("exported names", () => {
 
 /** Which files import a package, or a file; of all sources, or of the core. */
 const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegExp])[] = [
-  ["cbor-x, whose settings are the whole process's, only in tests", /^cbor-x/, /^$/],
+  ["cbor-x, whose decoder is no verifier, only to write the lab's documents", /^cbor-x/, /^src\/lab\/enclave\.ts$/],
   ["commander and yaml only in the command line", /^(?:commander|yaml)$/, /^src\/cli\//],
   [
     "Node in cli, bin, lab, disk, and the files for Node of six rooms",
@@ -354,7 +356,7 @@ const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegE
   ],
   ["classic-level, which has compiled code, only in the lab's store", /^classic-level/, /^src\/lab\/store\.ts$/],
   ["what a queue takes in the queue's files", /^(?:bullmq|ioredis)$/, /^src\/run\/node-/],
-  ["@sigstore/verify only in the verifier of provenance", /^@sigstore\//, /^src\/provenance\/index\.ts$/],
+  ["@sigstore/verify only in the verifier of provenance", /^@sigstore\/verify/, /^src\/provenance\/index\.ts$/],
   [
     "noble's curves only for cryptography",
     /\/noble(?:-ed25519|-p521)?\.js$/,
@@ -478,13 +480,21 @@ describe("packages", () => {
     return [...new Set(names.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)![0]))].sort();
   };
   const ofCommand = ({ file }: Source): boolean => /^(?:src\/cli|bin)\//.test(file);
+  /** Bundled into the lab's files, in the library and in the command. */
+  const OF_LAB = ["@sigstore/protobuf-specs", "asn1js", "borsh", "cbor-x"];
 
   it("of the library are all named in package.json, with one version each", () => {
     const imported = Object.keys({ ...dependencies, ...peerDependencies });
-    expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual(imported.sort());
+    expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual([...imported, ...OF_LAB].sort());
     for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     const peers = ["@sigstore/verify", "bullmq", "classic-level", "ioredis", "prom-client"];
     expect(Object.keys(peerDependencies)).toEqual(peers);
+  });
+
+  it("of the lab's evidence are bundled into it: nobody installs them", () => {
+    const others = all.filter(({ file }) => roomOf(file) !== "lab");
+    expect(namesOf(others).filter((name) => OF_LAB.includes(name))).toEqual([]);
+    for (const name of OF_LAB) expect(devDependencies, name).toHaveProperty([name], expect.stringMatching(/^[\d.]+$/));
   });
 
   it("of the command alone are bundled into it: nobody installs them", () => {
@@ -495,7 +505,7 @@ describe("packages", () => {
 
   it.each([
     ["a queue", /^(?:bullmq|ioredis)$/, "src/run/node-redis.ts"],
-    ["provenance", /^@sigstore\//, "src/provenance/index.ts"],
+    ["provenance", /^@sigstore\/verify/, "src/provenance/index.ts"],
   ])("of %s are loaded by one file, and only when it is called", (_, packages, owner) => {
     const imports = all.flatMap(({ file, imports: its }) => its.map((each) => ({ file, ...each })));
     const values = imports.filter(({ specifier, typeOnly }) => packages.test(specifier) && !typeOnly);

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";
 import { decodeAttestationDocument } from "../src/decode/attestation-document.js";
 import { parseJson } from "../src/decode/json.js";
-import { encodeBorshEnvelope, manifestHashInput } from "../src/decode/manifest/index.js";
+import { manifestHashInput } from "../src/decode/manifest/index.js";
+import { encodeBorshEnvelope } from "../src/lab/borsh.js";
 import { canonicalQosJson } from "../src/decode/qos-json.js";
 import {
   AWS_NITRO_ROOT_G1,

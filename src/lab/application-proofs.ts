@@ -9,7 +9,8 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
 import { faultNamed } from "./behaviour.js";
-import { derInteger, derSequence } from "./der.js";
+import { Integer } from "asn1js";
+import { derOf, integer, sequence } from "./asn1.js";
 import { type QosKeyPair, qosSign } from "./qos.js";
 
 /** How an application writes its app proofs. */
@@ -130,7 +131,7 @@ const BEHAVIOURS = {
     canShow: (raw: Uint8Array): boolean => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
     signature: (raw: Uint8Array): Uint8Array => {
       const [r, s] = halves(raw);
-      return derSequence(derInteger(concatBytes(Uint8Array.of(0), r)), derInteger(minimal(s)));
+      return derOf(sequence(new Integer({ valueHex: concatBytes(Uint8Array.of(0), r) }), integer(s)));
     },
   },
   "der-trailing-bytes": {
@@ -303,12 +304,7 @@ function isHigh(integer: Uint8Array): boolean {
   return integer[0]! > 0x7f;
 }
 
-function minimal(integer: Uint8Array): Uint8Array {
-  const start = integer.findIndex((byte) => byte !== 0);
-  return integer.slice(start);
-}
-
 /** Returns an ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
 function derSignature(raw: Uint8Array): Uint8Array {
-  return derSequence(...halves(raw).map((integer) => derInteger(minimal(integer))));
+  return derOf(sequence(...halves(raw).map(integer)));
 }

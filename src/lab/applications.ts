@@ -18,10 +18,10 @@ import {
   readSignOptions,
   sign,
 } from "./application-proofs.js";
-import { type Fleet, type ReplicaInfo, newQuorumKey, newSets } from "./fleet.js";
+import { type Fleet, type ReplicaInfo, newSets } from "./fleet.js";
 import type { Misbehaviour } from "./misbehaviour.js";
-import { loadQosKeyPair, qosSign, sha256 } from "./qos.js";
-import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "./records.js";
+import { type LabMember, generateQosKeyPair, qosSign, sha256 } from "./qos.js";
+import type { SavedApplication, SavedEnclave, SavedRelease } from "./records.js";
 import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
@@ -152,7 +152,7 @@ export function deploy(
 }
 
 function newApplication(name: string, organizationId: string): SavedApplication {
-  return { organizationId, appId: randomUUID(), name, quorumKey: newQuorumKey(), ...newSets() };
+  return { organizationId, appId: randomUUID(), name, quorumKey: generateQosKeyPair(), ...newSets() };
 }
 
 function isSame({ deployment }: SavedRelease, { binaryDigest, args }: WantedApplication): boolean {
@@ -229,7 +229,7 @@ export class RunningApplication implements LabApplication {
     const behaviour = behaviourOf(fault);
     const earlier = behaviour.replays ? this.#last : null;
     const enclave = await this.#replica(behaviour.replica ?? 0);
-    const signed = earlier ?? sign(loadQosKeyPair(enclave.key), asText, behaviour, own.challenge);
+    const signed = earlier ?? sign(enclave.key, asText, behaviour, own.challenge);
     if (fault === null || behaviour.replays) this.#last = signed;
     const { form, answer } = this.#wanted;
     const proof = proofOf(signed, form, own, behaviour);
@@ -260,12 +260,12 @@ export class RunningApplication implements LabApplication {
 export function deploymentJson(application: SavedApplication, release: SavedRelease, manifest: string): JsonObject {
   const { organizationId, createdAt } = release.deployment!;
   const times = { createdAt, updatedAt: createdAt };
-  const set = (name: string, members: readonly SavedMember[]): JsonObject => ({
+  const set = (name: string, members: readonly LabMember[]): JsonObject => ({
     id: idOf(`${application.appId} ${name}`),
     name: `${application.name} ${name}`,
     organizationId,
     operators: members.map(({ alias, key }) => {
-      const publicKey = toHex(loadQosKeyPair(key).publicKey);
+      const publicKey = toHex(key.publicKey);
       return { id: idOf(publicKey), name: alias, publicKey, ...times };
     }),
     threshold: 2,

@@ -3,8 +3,7 @@ import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
 import { type AlterForge, DAY, HOUR, type TargetEnclave, behaviours, otherForge, put } from "./behaviour.js";
-import { type CborItem, encodeCbor } from "./cbor.js";
-import type { DocumentAlterations } from "./enclave.js";
+import { type DocumentAlterations, encodeCbor } from "./enclave.js";
 import type { Forge, ManifestAlterations } from "./forge.js";
 import { generateKeyPair } from "./keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, keyUsage } from "./pki.js";
@@ -15,7 +14,7 @@ import { approve, manifestHash, memberSet, qosKeyPair, sha256 } from "./qos.js";
 const document =
   (alterDocument: DocumentAlterations): AlterForge =>
   () => ({ alterDocument });
-const field = (name: string, value: CborItem): AlterForge => document({ fields: (fields) => fields.set(name, value) });
+const field = (name: string, value: unknown): AlterForge => document({ fields: (fields) => fields.set(name, value) });
 const pcrs = (change: (pcrs: Map<number, Uint8Array>) => void): AlterForge =>
   document({ pcrs: (map) => (change(map), map) });
 const certificate = (place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): AlterForge =>

@@ -3,13 +3,13 @@
  * value, so only that value is wrong.
  */
 import { randomUUID } from "node:crypto";
-import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { APP_PROOF_SCHEME, type AddressDerivationProof } from "../decode/app-proof.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
 import { type ManifestVersion, declarationOf } from "../decode/manifest/index.js";
-import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
+import { Encoder } from "cbor-x/encode";
 import { type KeyPair, signRaw } from "./keys.js";
 import type { CertificateSpec, NitroPki } from "./pki.js";
 import {
@@ -58,16 +58,15 @@ export interface DocumentAlterations {
   readonly cabundle?: Alter<Uint8Array[]>;
   /** Whether the outermost map has an indefinite length. */
   readonly indefinite?: boolean;
-  /** Alters the map of the payload, or replaces it. */
-  readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
+  /** Alters the map of the payload, or returns its encoding. */
+  readonly fields?: (fields: Map<unknown, unknown>) => Map<unknown, unknown> | Uint8Array;
   readonly payload?: Alter<Uint8Array>;
   readonly protectedHeader?: Alter<Uint8Array>;
-  readonly unprotectedHeader?: CborItem;
   /** The key that signs instead of the leaf's key. */
   readonly signer?: KeyPair;
   readonly signature?: Alter<Uint8Array>;
-  /** Alters the items of the COSE_Sign1, or replaces them. */
-  readonly items?: (items: readonly CborItem[]) => CborItem;
+  /** Returns the encoding of the COSE_Sign1 with these items. */
+  readonly items?: (items: readonly unknown[]) => Uint8Array;
   readonly cose?: Alter<Uint8Array>;
 }
 
@@ -114,10 +113,10 @@ export class SoftwareEnclave {
     const { pki, manifestHash } = this.#options;
     const specs = altered(pki.chainSpecs(at), alter.certificates);
     const chain = pki.issueChain(specs);
-    const fields = new Map<CborItem, CborItem>([
+    const fields = new Map<unknown, unknown>([
       ["module_id", "i-0123456789abcdef0-enc0123456789abcdef"],
       ["digest", "SHA384"],
-      ["timestamp", at.getTime()],
+      ["timestamp", BigInt(at.getTime())],
       ["pcrs", altered(this.#pcrs(), alter.pcrs)],
       ["certificate", chain[chain.length - 1]!],
       ["cabundle", altered(chain.slice(0, -1), alter.cabundle)],
@@ -125,8 +124,9 @@ export class SoftwareEnclave {
       ["user_data", manifestHash],
       ["nonce", nonce],
     ]);
-    const item = alter.fields?.(fields) ?? fields;
-    const payload = encodeCbor(alter.indefinite === true ? withIndefiniteLength(item) : item);
+    const made = alter.fields?.(fields) ?? fields;
+    const definite = made instanceof Uint8Array ? made : encodeCbor(made);
+    const payload = alter.indefinite === true ? concatBytes(MAP, definite.subarray(1), BREAK) : definite;
     const cose = signDocument(altered(payload, alter.payload), specs[specs.length - 1]!.key, alter);
     return { cose, rootCertificate: chain[0]! };
   }
@@ -165,13 +165,25 @@ export class SoftwareEnclave {
   }
 }
 
+/** The head of a map of indefinite length, and its end. */
+const MAP = Uint8Array.of(0xbf);
+const BREAK = Uint8Array.of(0xff);
+
+/** Without these options it writes tags and longer heads, which no genuine document has. */
+const CBOR = new Encoder({ mapsAsObjects: false, useRecords: false, tagUint8Array: false });
+
+/** Encodes an item in shortest form. Times have to be bigints: others become floats. */
+export function encodeCbor(item: unknown): Uint8Array {
+  return new Uint8Array(CBOR.encode(item));
+}
+
 /** Makes a COSE_Sign1 with ES384 (RFC 9052 section 4.4). */
 function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlterations): Uint8Array {
   const header = altered(encodeCbor(new Map([[1, -35]])), alter.protectedHeader);
   const signed = encodeCbor(["Signature1", header, new Uint8Array(), payload]);
   const signature = altered(signRaw(alter.signer ?? leafKey, "sha384", signed), alter.signature);
-  const items: CborItem[] = [header, alter.unprotectedHeader ?? new Map(), payload, signature];
-  return altered(encodeCbor(alter.items?.(items) ?? items), alter.cose);
+  const items = [header, new Map(), payload, signature];
+  return altered(alter.items?.(items) ?? encodeCbor(items), alter.cose);
 }
 
 export const LAB_LABELS: BootProofLabels = { deploymentLabel: "lab.1", enclaveApp: "signer", owner: "lab" };

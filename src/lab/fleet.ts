@@ -11,25 +11,8 @@ import type { AppProofAlterations, Generation } from "./enclave.js";
 import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki } from "./pki.js";
-import {
-  type LabMember,
-  type QosKeyPair,
-  generateMembers,
-  generateQosKeyPair,
-  loadQosKeyPair,
-  makeManifest,
-  manifestHash,
-  saveQosKeyPair,
-  sha256,
-} from "./qos.js";
-import type {
-  SavedApplication,
-  SavedDeployment,
-  SavedEnclave,
-  SavedFleet,
-  SavedMember,
-  SavedRelease,
-} from "./records.js";
+import { type QosKeyPair, generateMembers, generateQosKeyPair, makeManifest, manifestHash, sha256 } from "./qos.js";
+import type { SavedApplication, SavedDeployment, SavedEnclave, SavedFleet, SavedRelease } from "./records.js";
 import { APPS, type App, type ReleaseOptions, TOKEN_APPS, type TokenApp, isApp, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
 
@@ -70,22 +53,12 @@ export function newFleet(): SavedFleet {
 }
 
 export function newQuorumKeys(): SavedFleet["quorumKeys"] {
-  const names = [...APPS, ...TOKEN_APPS].map((name) => [name, newQuorumKey()]);
+  const names = [...APPS, ...TOKEN_APPS].map((name) => [name, generateQosKeyPair()]);
   return Object.fromEntries(names) as SavedFleet["quorumKeys"];
 }
 
-export function newQuorumKey(): SavedFleet["quorumKeys"][App] {
-  return saveQosKeyPair(generateQosKeyPair());
-}
-
 export function newSets(): Pick<SavedFleet, "operators" | "shareholders"> {
-  const members = (...aliases: string[]): SavedMember[] =>
-    generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
-  return { operators: members("alice", "bob", "carol"), shareholders: members("dora", "emil") };
-}
-
-function loadMember({ alias, key }: SavedMember): LabMember {
-  return { alias, key: loadQosKeyPair(key) };
+  return { operators: generateMembers("alice", "bob", "carol"), shareholders: generateMembers("dora", "emil") };
 }
 
 /** Returns the options for a setup document. It is made before the key shares arrive, so it has no share approvals. */
@@ -150,7 +123,7 @@ export class Fleet {
   }
 
   tokenKey(app: TokenApp): QosKeyPair {
-    return loadQosKeyPair(this.#saved.quorumKeys[app]);
+    return this.#saved.quorumKeys[app];
   }
 
   /**
@@ -228,11 +201,11 @@ export class Fleet {
       app: release.app,
       release: release.name,
       bootedAt: at.getTime(),
-      key: saveQosKeyPair(key),
+      key,
       bootProof: this.forgeBootProof(release, at, key, { ...(setupKey && { otherKey: setupKey }) }),
       ...(setupKey && {
         setup: {
-          key: saveQosKeyPair(setupKey),
+          key: setupKey,
           bootProof: this.forgeBootProof(release, at, setupKey, setupOptions(key)),
         },
       }),
@@ -274,7 +247,7 @@ export class Fleet {
 
   /** Signs with the key of an earlier enclave, for faults. */
   resign(saved: SavedEnclave, release: SavedRelease, payload: JsonObject, alter: AppProofAlterations): JsonObject {
-    return this.#softwareEnclave(release, loadQosKeyPair(saved.key)).appProof(payload, alter);
+    return this.#softwareEnclave(release, saved.key).appProof(payload, alter);
   }
 
   forgeBootProof(
@@ -325,15 +298,14 @@ export class Fleet {
     { app, name }: Pick<SavedRelease, "app" | "name">,
     { quorumKey, operators, shareholders, ...parts }: ReleaseParts,
   ): Forge {
-    const key = loadQosKeyPair(quorumKey);
     return new Forge({
       pki: this.#pki,
       labels: { deploymentLabel: name, enclaveApp: app, owner: "lab" },
-      quorumKey: key,
+      quorumKey,
       // This key is a placeholder, since each boot passes its own key.
-      ephemeralKey: key,
-      manifestMembers: operators.map(loadMember),
-      shareMembers: shareholders.map(loadMember),
+      ephemeralKey: quorumKey,
+      manifestMembers: operators,
+      shareMembers: shareholders,
       ...parts,
     });
   }

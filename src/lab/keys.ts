@@ -1,6 +1,5 @@
 /** Software keys and signatures with node:crypto. */
 import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
-import { fromBase64, toBase64 } from "../bytes.js";
 import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 
 type Curve = "prime256v1" | "secp384r1";
@@ -27,7 +26,8 @@ export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
     curve === "ed25519"
       ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
       : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
-  return { pkcs8, spki };
+  // A Buffer would be written as JSON by itself.
+  return { pkcs8: new Uint8Array(pkcs8), spki: new Uint8Array(spki) };
 }
 
 /** Keys that signed. An import takes as long as five signatures, and most keys of a lab never sign. */
@@ -37,15 +37,6 @@ function keyObject(pair: KeyPair): KeyObject {
   const key = IMPORTED.get(pair) ?? createPrivateKey({ key: Buffer.from(pair.pkcs8), ...privateKeyEncoding });
   IMPORTED.set(pair, key);
   return key;
-}
-
-/** Returns the pair as PKCS#8 in base64. */
-export function saveKeyPair({ pkcs8 }: KeyPair): string {
-  return toBase64(pkcs8);
-}
-
-export function loadKeyPair(saved: string): KeyPair {
-  return { pkcs8: fromBase64(saved)! };
 }
 
 /** Returns the public point, uncompressed (SEC1), which ends an ECPrivateKey (RFC 5915 section 3). */

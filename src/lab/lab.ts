@@ -18,7 +18,7 @@ import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName }
 import { type EnclaveInfo, Fleet, newFleet, newQuorumKeys } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
-import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
+import { type KeyPair, generateKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { MANY_ACCOUNTS, type ManyAccounts, putManyAccounts } from "./past-activities.js";
@@ -168,7 +168,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       (one, index) => new RunningApplication(one, releases[index]!, { state, fleet, misbehaviour }),
     );
     const webhooks = new Webhooks({
-      key: loadKeyPair(webhookKey),
+      key: webhookKey,
       now,
       sleep: options.sleep,
       onAttempt: options.onDelivery,
@@ -214,9 +214,9 @@ async function openInstallation(
   state: State,
   options: LabOptions,
   now: () => Date,
-): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
+): Promise<{ fleet: Fleet; seed: Seed; webhookKey: KeyPair }> {
   const kept = state.get("installation", "lab");
-  const made = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
+  const made = kept ?? { fleet: newFleet(), webhookKey: generateKeyPair("ed25519") };
   // A folder of an earlier version has no keys of tokens.
   const quorumKeys = { ...(kept && newQuorumKeys()), ...made.fleet.quorumKeys };
   const installation = { ...made, fleet: { ...made.fleet, quorumKeys } };

@@ -17,7 +17,7 @@ import { BEHAVIOURS, type FaultName } from "./faults.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import type { PolicyFeed } from "./policy-feed.js";
-import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
+import { generateQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
 import { isApp, releaseId } from "./release.js";
 import type { Reader } from "./state.js";
@@ -91,7 +91,7 @@ export class Misbehaviour {
 
   /** Returns the enclave that runs in place of this one, or this one if no fault alters boots. */
   running(honest: SavedEnclave, reader: Reader): SavedEnclave {
-    return this.#enclaveNow(toHex(loadQosKeyPair(honest.key).publicKey), reader)?.saved ?? honest;
+    return this.#enclaveNow(toHex(honest.key.publicKey), reader)?.saved ?? honest;
   }
 
   /** Returns the boot proof of the enclave's setup key, made before the shares arrived. */
@@ -99,10 +99,9 @@ export class Misbehaviour {
     const saved = this.running(honest, reader);
     const { key, bootProof } = saved.setup!;
     if (!this.#altersBoot) return bootProof;
-    const setupKey = loadQosKeyPair(key);
-    const id = toHex(setupKey.publicKey);
-    const target = { ...this.#targetOf(saved, reader), key: setupKey };
-    const made = this.#forged.get(id) ?? this.#forgeBootProof(target, setupOptions(loadQosKeyPair(saved.key)));
+    const id = toHex(key.publicKey);
+    const target = { ...this.#targetOf(saved, reader), key };
+    const made = this.#forged.get(id) ?? this.#forgeBootProof(target, setupOptions(saved.key));
     this.#forged.set(id, made);
     return made;
   }
@@ -195,7 +194,7 @@ export class Misbehaviour {
 
   #boot(honest: SavedEnclave, reader: Reader): Booted {
     const ephemeralKey = generateQosKeyPair();
-    const [key, unproven] = [toHex(ephemeralKey.publicKey), { ...honest, key: saveQosKeyPair(ephemeralKey) }];
+    const [key, unproven] = [toHex(ephemeralKey.publicKey), { ...honest, key: ephemeralKey }];
     const saved = { ...unproven, bootProof: this.#forgeLive(unproven, reader) };
     this.#booted.set(key, saved);
     return { key, saved };
@@ -203,7 +202,7 @@ export class Misbehaviour {
 
   #forgeLive(saved: SavedEnclave, reader: Reader): JsonObject {
     const { setup } = saved;
-    return this.#forgeBootProof(this.#targetOf(saved, reader), setup && { otherKey: loadQosKeyPair(setup.key) });
+    return this.#forgeBootProof(this.#targetOf(saved, reader), setup && { otherKey: setup.key });
   }
 
   #forgeBootProof(target: TargetEnclave, honest: Partial<ForgeOptions> = {}): JsonObject {
@@ -216,7 +215,7 @@ export class Misbehaviour {
   #targetOf(saved: SavedEnclave, reader: Reader): TargetEnclave {
     const release = reader.get("releases", releaseId({ app: saved.app, name: saved.release }))!;
     const at = new Date(saved.bootedAt);
-    return { release, at, key: loadQosKeyPair(saved.key), forge: this.#fleet.forge(release), fleet: this.#fleet };
+    return { release, at, key: saved.key, forge: this.#fleet.forge(release), fleet: this.#fleet };
   }
 }
 

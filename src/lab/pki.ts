@@ -3,32 +3,10 @@
  * test can alter the specification of one certificate; the others are still signed correctly.
  */
 import { createHash } from "node:crypto";
-import { fromBase64, toBase64 } from "../bytes.js";
+import { BitString, PrintableString, Utf8String } from "asn1js";
 import { BASIC_CONSTRAINTS, KEY_USAGE as KEY_USAGE_EXTENSION, NAME_ATTRIBUTES } from "../decode/certificate.js";
-import {
-  derBitString,
-  derExplicit,
-  derInteger,
-  derNamedBits,
-  derOctetString,
-  derOid,
-  derPrintableString,
-  derSequence,
-  derSet,
-  derTime,
-  derTrue,
-  derUtf8String,
-} from "./der.js";
-import {
-  type Digest,
-  type KeyPair,
-  generateKeyPair,
-  loadKeyPair,
-  publicPoint,
-  saveKeyPair,
-  signDer,
-  subjectPublicKeyInfo,
-} from "./keys.js";
+import { TRUE, derOf, integer, octets, oid, sequence, setOf, tagged, time } from "./asn1.js";
+import { type Digest, type KeyPair, generateKeyPair, publicPoint, signDer, subjectPublicKeyInfo } from "./keys.js";
 
 export interface ExtensionSpec {
   readonly id: string;
@@ -88,25 +66,29 @@ const DAY = 24 * HOUR;
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
-  const sets = Object.entries(attributes).map(([label, text]) => {
-    const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
-    return derSet(derSequence(derOid(NAME_ATTRIBUTES[label as keyof typeof NAME_ATTRIBUTES]), value));
+  const sets = Object.entries(attributes).map(([label, value]) => {
+    const text = label === "C" ? new PrintableString({ value }) : new Utf8String({ value });
+    return setOf(sequence(oid(NAME_ATTRIBUTES[label as keyof typeof NAME_ATTRIBUTES]), text));
   });
-  return derSequence(...sets);
+  return derOf(sequence(...sets));
 }
 
 /** Encodes an algorithm. ECDSA has no parameters. */
 export function algorithmIdentifier(id: string, ...parameters: Uint8Array[]): Uint8Array {
-  return derSequence(derOid(id), ...parameters);
+  return derOf(sequence(oid(id), ...parameters));
 }
 
 export function basicConstraints(ca: boolean, pathLen?: number): ExtensionSpec {
-  const value = derSequence(...(ca ? [derTrue()] : []), ...(pathLen === undefined ? [] : [derInteger(pathLen)]));
-  return { id: OID.basicConstraints, critical: true, value };
+  const value = sequence(...(ca ? [TRUE] : []), ...(pathLen === undefined ? [] : [integer(pathLen)]));
+  return { id: OID.basicConstraints, critical: true, value: derOf(value) };
 }
 
+/** Encodes KeyUsage without trailing zeros. `bits` are the set bits, which are below 8. */
 export function keyUsage(critical: boolean, ...bits: number[]): ExtensionSpec {
-  return { id: OID.keyUsage, critical, value: derNamedBits(...bits) };
+  const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);
+  const unusedBits = bits.length === 0 ? 0 : 7 - Math.max(...bits);
+  const valueHex = Uint8Array.from(bits.length === 0 ? [] : [byte]);
+  return { id: OID.keyUsage, critical, value: derOf(new BitString({ unusedBits, valueHex })) };
 }
 
 interface Issued {
@@ -114,10 +96,10 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
-/** Keys and root certificate to save. The certificate is saved, too, because verifiers compare it byte for byte. */
+/** What a data folder keeps. It keeps the certificate, too, because verifiers compare it byte for byte. */
 export interface SavedPki {
-  readonly keys: Readonly<Record<Place, string>>;
-  readonly rootCertificate: string;
+  readonly keys: Readonly<Record<Place, KeyPair>>;
+  readonly rootCertificate: Uint8Array;
 }
 
 export class NitroPki {
@@ -129,8 +111,7 @@ export class NitroPki {
   #latest: { readonly second: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
   constructor(saved?: SavedPki) {
-    this.#keys = byPlace((place) => (saved ? loadKeyPair(saved.keys[place]) : generateKeyPair("secp384r1")));
-    const savedRoot = saved && fromBase64(saved.rootCertificate)!;
+    this.#keys = saved?.keys ?? newKeys();
     this.rootSpec = {
       ...certificate(
         this.#keys.root,
@@ -139,14 +120,13 @@ export class NitroPki {
       notBefore: new Date("2019-10-28T13:28:05Z"),
       notAfter: new Date("2049-10-28T14:28:05Z"),
       extensions: authority(),
-      ...(savedRoot && { encoding: () => savedRoot }),
+      ...(saved && { encoding: () => saved.rootCertificate }),
     };
     this.rootCertificate = this.#issue(this.rootSpec, undefined);
   }
 
   save(): SavedPki {
-    const keys = byPlace((place) => saveKeyPair(this.#keys[place]));
-    return { keys, rootCertificate: toBase64(this.rootCertificate) };
+    return { keys: this.#keys, rootCertificate: this.rootCertificate };
   }
 
   /** Returns specifications that are valid at the given time: root, region, zone, instance, leaf. */
@@ -196,26 +176,28 @@ export class NitroPki {
 export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
-  const whole = derSequence(tbs, spec.outerAlgorithm, derBitString(spec.signature?.(signature) ?? signature));
+  const valueHex = spec.signature?.(signature) ?? signature;
+  const whole = derOf(sequence(tbs, spec.outerAlgorithm, new BitString({ valueHex })));
   return spec.encoding?.(whole) ?? whole;
 }
 
 /** Returns what the issuer signs. */
 export function tbsCertificate(spec: CertificateSpec, issuer: Uint8Array): Uint8Array {
-  return derSequence(
-    ...(spec.version === 1 ? [] : [derExplicit(0, derInteger(spec.version - 1))]),
-    derInteger(spec.serial),
-    spec.innerAlgorithm,
-    issuer,
-    derSequence(derTime(spec.notBefore), derTime(spec.notAfter)),
-    spec.subject,
-    spec.publicKeyInfo ?? subjectPublicKeyInfo(spec.key),
-    ...(spec.extensions.length === 0 ? [] : [derExplicit(3, derSequence(...spec.extensions.map(extension)))]),
+  const extensions = spec.extensions.map(({ id, critical, value }) =>
+    sequence(oid(id), ...(critical ? [TRUE] : []), octets(value)),
   );
-}
-
-function extension(spec: ExtensionSpec): Uint8Array {
-  return derSequence(derOid(spec.id), ...(spec.critical ? [derTrue()] : []), derOctetString(spec.value));
+  return derOf(
+    sequence(
+      ...(spec.version === 1 ? [] : [tagged(0, integer(spec.version - 1))]),
+      integer(spec.serial),
+      spec.innerAlgorithm,
+      issuer,
+      sequence(time(spec.notBefore), time(spec.notAfter)),
+      spec.subject,
+      spec.publicKeyInfo ?? subjectPublicKeyInfo(spec.key),
+      ...(extensions.length === 0 ? [] : [tagged(3, sequence(...extensions))]),
+    ),
+  );
 }
 
 /** Returns a specification without validity and extensions. `digest` is the one that the issuer's signature uses. */
@@ -242,7 +224,7 @@ function lab(commonName: string): Uint8Array {
   return distinguishedName({ C: "US", ST: "Washington", L: "Seattle", O: "bootproof", OU: "lab", CN: commonName });
 }
 
-function byPlace<T>(made: (place: Place) => T): Readonly<Record<Place, T>> {
+function newKeys(): SavedPki["keys"] {
   const places = Object.keys(CHAIN) as Place[];
-  return Object.fromEntries(places.map((place) => [place, made(place)])) as Record<Place, T>;
+  return Object.fromEntries(places.map((place) => [place, generateKeyPair("secp384r1")])) as SavedPki["keys"];
 }

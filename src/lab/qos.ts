@@ -19,12 +19,11 @@ import {
   type Workload,
   type WorkloadManifest,
   approvalNames,
-  encodeBorshEnvelope,
-  encodeBorshManifest,
   manifestEncodings,
   manifestHashInput,
 } from "../decode/manifest/index.js";
-import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
+import { encodeBorshEnvelope, encodeBorshManifest } from "./borsh.js";
+import { type KeyPair, generateKeyPair, publicPoint, signRaw } from "./keys.js";
 
 /** A key pair for encryption, and one for signing. */
 export interface QosKeyPair {
@@ -40,24 +39,6 @@ export function generateQosKeyPair(): QosKeyPair {
 
 export function qosKeyPair(encryption: KeyPair, signing: KeyPair): QosKeyPair {
   return { encryption, signing, publicKey: concatBytes(publicPoint(encryption), publicPoint(signing)) };
-}
-
-export interface SavedQosKeyPair {
-  readonly encryption: string;
-  readonly signing: string;
-}
-
-/** Keys by what was saved of them: they may be imported already. */
-const LOADED = new WeakMap<SavedQosKeyPair, QosKeyPair>();
-
-export function saveQosKeyPair(key: QosKeyPair): SavedQosKeyPair {
-  const saved = { encryption: saveKeyPair(key.encryption), signing: saveKeyPair(key.signing) };
-  LOADED.set(saved, key);
-  return saved;
-}
-
-export function loadQosKeyPair(saved: SavedQosKeyPair): QosKeyPair {
-  return LOADED.get(saved) ?? qosKeyPair(loadKeyPair(saved.encryption), loadKeyPair(saved.signing));
 }
 
 export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {

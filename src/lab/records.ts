@@ -1,8 +1,9 @@
 /** The lab's records, as kept in a data folder. */
 import type { JsonObject } from "../decode/json.js";
 import type { ApiKeyPair } from "./api-key.js";
+import type { KeyPair } from "./keys.js";
 import type { SavedPki } from "./pki.js";
-import type { SavedQosKeyPair } from "./qos.js";
+import type { LabMember, QosKeyPair } from "./qos.js";
 import type { App, ReleaseOptions, TokenApp } from "./release.js";
 import type { Timestamp } from "./timestamp.js";
 import type { AddressFormat, Curve } from "./wallet.js";
@@ -155,22 +156,17 @@ export interface SavedDeployment extends Owned {
 export interface SavedApplication extends Owned {
   readonly appId: string;
   readonly name: string;
-  readonly quorumKey: SavedQosKeyPair;
-  readonly operators: readonly SavedMember[];
-  readonly shareholders: readonly SavedMember[];
+  readonly quorumKey: QosKeyPair;
+  readonly operators: readonly LabMember[];
+  readonly shareholders: readonly LabMember[];
 }
 
 /** The data that all releases share. */
 export interface SavedFleet {
   readonly pki: SavedPki;
-  readonly quorumKeys: Readonly<Record<App | TokenApp, SavedQosKeyPair>>;
-  readonly operators: readonly SavedMember[];
-  readonly shareholders: readonly SavedMember[];
-}
-
-export interface SavedMember {
-  readonly alias: string;
-  readonly key: SavedQosKeyPair;
+  readonly quorumKeys: Readonly<Record<App | TokenApp, QosKeyPair>>;
+  readonly operators: readonly LabMember[];
+  readonly shareholders: readonly LabMember[];
 }
 
 export interface SavedEnclave {
@@ -178,10 +174,10 @@ export interface SavedEnclave {
   readonly app: string;
   readonly release: string;
   readonly bootedAt: number;
-  readonly key: SavedQosKeyPair;
+  readonly key: QosKeyPair;
   readonly bootProof: JsonObject;
   /** Key and boot proof from before the shares arrived, if the enclave is of a {@link SavedApplication}. */
-  readonly setup?: { readonly key: SavedQosKeyPair; readonly bootProof: JsonObject };
+  readonly setup?: { readonly key: QosKeyPair; readonly bootProof: JsonObject };
 }
 
 /** The data for clients of the lab. */
@@ -239,7 +235,7 @@ export interface Tables {
 
 interface Installation {
   readonly fleet: SavedFleet;
-  readonly webhookKey: string;
+  readonly webhookKey: KeyPair;
   /** The seed. It is absent until it is created. */
   readonly seed?: Seed;
 }

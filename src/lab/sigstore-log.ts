@@ -2,18 +2,9 @@
  * The other services of a Sigstore instance: the log of certificates (RFC 6962), the log of signatures in the form of
  * Rekor v1, and a timestamp authority (RFC 3161). Each signs with its own software key.
  */
+import type { TransparencyLogEntry } from "@sigstore/protobuf-specs";
 import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
-import type { JsonObject } from "../decode/json.js";
-import {
-  derExplicit,
-  derGeneralizedTime,
-  derImplicit,
-  derInteger,
-  derOctetString,
-  derOid,
-  derSequence,
-  derSet,
-} from "./der.js";
+import { derOf, generalizedTime, integer, octets, oid, sequence, setOf, tagged } from "./asn1.js";
 import { type KeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
 import { type CertificateSpec, OID, algorithmIdentifier } from "./pki.js";
 import { sha256 } from "./qos.js";
@@ -45,7 +36,7 @@ export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: U
     signature,
   );
   const list = concatBytes(bigEndian(sct.length, 2), sct);
-  return derOctetString(concatBytes(bigEndian(list.length, 2), list));
+  return derOf(octets(concatBytes(bigEndian(list.length, 2), list)));
 }
 
 /** An entry of the log of signatures. */
@@ -81,7 +72,7 @@ export class SignatureLog {
   }
 
   /** Adds an entry. Returns it in the form of bundles, with a promise and a proof of inclusion. */
-  add({ at, kind, version, body }: LoggedEntry): JsonObject {
+  add({ at, kind, version, body }: LoggedEntry): TransparencyLogEntry {
     const [index, leaf] = [this.#size, leafHash(body)];
     // The path of the last leaf has the trees of those before it.
     const path = this.#trees.map(({ hash }) => hash).toReversed();
@@ -94,20 +85,21 @@ export class SignatureLog {
       logID: toHex(logId(this.#key)),
       logIndex: index,
     });
+    const signedEntryTimestamp = Buffer.from(signDer(this.#key, "sha256", toUtf8(promised)));
     return {
       logIndex: String(index),
-      logId: { keyId: toBase64(logId(this.#key)) },
+      logId: { keyId: Buffer.from(logId(this.#key)) },
       kindVersion: { kind, version },
       integratedTime: String(integratedTime),
-      inclusionPromise: { signedEntryTimestamp: toBase64(signDer(this.#key, "sha256", toUtf8(promised))) },
+      inclusionPromise: { signedEntryTimestamp },
       inclusionProof: {
         logIndex: String(index),
-        rootHash: toBase64(root),
+        rootHash: Buffer.from(root),
         treeSize: String(this.#size),
-        hashes: path.map(toBase64),
+        hashes: path.map((hash) => Buffer.from(hash)),
         checkpoint: { envelope: this.#checkpoint(root) },
       },
-      canonicalizedBody: toBase64(body),
+      canonicalizedBody: Buffer.from(body),
     };
   }
 
@@ -139,24 +131,24 @@ const POLICY = "2.999.1";
 /** Returns a TimeStampResp of RFC 3161 section 2.4.2, without the authority's certificate. */
 export function timestampResponse(authority: CertificateSpec, stamped: Uint8Array, at: Date): Uint8Array {
   const hash = algorithmIdentifier(SHA_256);
-  const imprint = derSequence(hash, derOctetString(sha256(stamped)));
-  const serial = derInteger(sha256(stamped).slice(0, 8));
-  const info = derSequence(derInteger(1), derOid(POLICY), imprint, serial, derGeneralizedTime(at));
+  const digest = sha256(stamped);
+  const imprint = sequence(hash, octets(digest));
+  const info = derOf(sequence(integer(1), oid(POLICY), imprint, integer(digest.slice(0, 8)), generalizedTime(at)));
   const attributes = [
-    derSequence(derOid(CONTENT_TYPE), derSet(derOid(TST_INFO))),
-    derSequence(derOid(MESSAGE_DIGEST), derSet(derOctetString(sha256(info)))),
+    sequence(oid(CONTENT_TYPE), setOf(oid(TST_INFO))),
+    sequence(oid(MESSAGE_DIGEST), setOf(octets(sha256(info)))),
   ];
-  const signer = derSequence(
-    derInteger(1),
-    derSequence(authority.issuer ?? authority.subject, derInteger(authority.serial)),
+  const signer = sequence(
+    integer(1),
+    sequence(authority.issuer ?? authority.subject, integer(authority.serial)),
     hash,
-    derImplicit(0, ...attributes),
+    tagged(0, ...attributes),
     algorithmIdentifier(OID.ecdsaWithSha256),
-    derOctetString(signDer(authority.key, "sha256", derSet(...attributes))),
+    octets(signDer(authority.key, "sha256", derOf(setOf(...attributes)))),
   );
-  const content = derSequence(derOid(TST_INFO), derExplicit(0, derOctetString(info)));
-  const signedData = derSequence(derInteger(3), derSet(hash), content, derSet(signer));
-  return derSequence(derSequence(derInteger(0)), derSequence(derOid(SIGNED_DATA), derExplicit(0, signedData)));
+  const content = sequence(oid(TST_INFO), tagged(0, octets(info)));
+  const signedData = sequence(integer(3), setOf(hash), content, setOf(signer));
+  return derOf(sequence(sequence(integer(0)), sequence(oid(SIGNED_DATA), tagged(0, signedData))));
 }
 
 function bigEndian(value: number, length: number): Uint8Array {

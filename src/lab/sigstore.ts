@@ -3,15 +3,26 @@
  * a build service does. A test can make one value wrong: all later log entries and signatures are computed correctly
  * from the wrong value.
  */
+import {
+  Bundle,
+  type CertificateAuthority,
+  Envelope,
+  HashAlgorithm,
+  PublicKeyDetails,
+  type TransparencyLogInstance,
+  TrustedRoot,
+  type VerificationMaterial,
+} from "@sigstore/protobuf-specs";
+import { Primitive, Utf8String } from "asn1js";
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
 import { concatBytes, fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { certificatePem } from "../verify/trust-anchor.js";
-import { derOid, derSequence, derUri, derUtf8String } from "./der.js";
+import { derOf, oid, sequence } from "./asn1.js";
 import { type Alter, altered } from "./enclave.js";
-import { type KeyPair, generateKeyPair, loadKeyPair, saveKeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
+import { type KeyPair, generateKeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
 import {
   type CertificateSpec,
   type ExtensionSpec,
@@ -191,7 +202,7 @@ export class LabSigstore {
     const { kind = "public", saved } = typedOptions("options", given, SIGSTORE_OPTIONS);
     this.kind = kind;
     const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
-      saved === undefined ? generateKeyPair("prime256v1") : loadKeyPair(saved[name]);
+      saved === undefined ? generateKeyPair("prime256v1") : { pkcs8: fromBase64(saved[name])! };
     this.#keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
     this.#root = { ...specOf(this.#keys.root, "bootproof-lab"), extensions: authority() };
     this.#intermediate = {
@@ -213,7 +224,7 @@ export class LabSigstore {
   }
 
   save(): SavedSigstore {
-    const keys = Object.fromEntries(KEYS.map((name) => [name, saveKeyPair(this.#keys[name])])) as SavedSigstore;
+    const keys = Object.fromEntries(KEYS.map((name) => [name, toBase64(this.#keys[name].pkcs8)])) as SavedSigstore;
     const { root, intermediate } = this.#certificates;
     return { ...keys, rootCertificate: toBase64(root), intermediateCertificate: toBase64(intermediate) };
   }
@@ -230,29 +241,30 @@ export class LabSigstore {
     const payloadType = alter.payloadType ?? PAYLOAD_TYPE;
     const signature = signDer(signer, "sha256", preAuthentication(payloadType, payload));
     const leaf = this.#leaf(signer, options);
-    const dsseEnvelope = { payload: toBase64(payload), payloadType, signatures: [{ sig: toBase64(signature) }] };
-    const entry = altered(logEntry(dsseEnvelope, payload, leaf), alter.entry);
-    const bundle: JsonObject = {
+    const entry = altered(logEntry({ payload, payloadType, signature }, leaf), alter.entry);
+    const bundle = Bundle.toJSON({
       mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
       verificationMaterial: {
-        certificate: { rawBytes: toBase64(leaf) },
+        content: { $case: "certificate", certificate: { rawBytes: Buffer.from(leaf) } },
         ...this.#signedTime(entry, signature, signedAt),
       },
-      dsseEnvelope,
-    };
+      content: { $case: "dsseEnvelope", dsseEnvelope: dsseOf({ payload, payloadType, signature }) },
+    }) as JsonObject;
     return altered(JSON.stringify(altered(bundle, alter.bundle)), alter.text);
   }
 
-  #signedTime(entry: JsonObject, signature: Uint8Array, at: Date): JsonObject {
+  #signedTime(
+    entry: JsonObject,
+    signature: Uint8Array,
+    at: Date,
+  ): Pick<VerificationMaterial, "tlogEntries" | "timestampVerificationData"> {
     if (this.kind === "private") {
-      const stamp = timestampResponse(this.#authority, signature, at);
-      return {
-        tlogEntries: [],
-        timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp: toBase64(stamp) }] },
-      };
+      const signedTimestamp = Buffer.from(timestampResponse(this.#authority, signature, at));
+      return { tlogEntries: [], timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp }] } };
     }
     const body = toUtf8(JSON.stringify(entry));
-    return { tlogEntries: [this.#log.add({ at, kind: "dsse", version: "0.0.1", body })] };
+    const tlogEntries = [this.#log.add({ at, kind: "dsse", version: "0.0.1", body })];
+    return { tlogEntries, timestampVerificationData: undefined };
   }
 
   #leaf(key: KeyPair, { at, build, release, alter = {} }: WholeOptions): Uint8Array {
@@ -276,15 +288,15 @@ export class LabSigstore {
   #trustedRoot(): JsonObject {
     const isPublic = this.kind === "public";
     const { root, intermediate } = this.#certificates;
-    return {
+    const timestamps = (): CertificateAuthority =>
+      authorityOf("timestamp", [issueCertificate(this.#authority, this.#root), root]);
+    return TrustedRoot.toJSON({
       mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
-      tlogs: isPublic ? [logJson("https://rekor.bootproof.invalid", this.#keys.signatureLog)] : [],
-      certificateAuthorities: [authorityJson("fulcio", [intermediate, root])],
-      ctlogs: isPublic ? [logJson("https://ctfe.bootproof.invalid", this.#keys.certificateLog)] : [],
-      timestampAuthorities: isPublic
-        ? []
-        : [authorityJson("timestamp", [issueCertificate(this.#authority, this.#root), root])],
-    };
+      tlogs: isPublic ? [logOf("https://rekor.bootproof.invalid", this.#keys.signatureLog)] : [],
+      certificateAuthorities: [authorityOf("fulcio", [intermediate, root])],
+      ctlogs: isPublic ? [logOf("https://ctfe.bootproof.invalid", this.#keys.certificateLog)] : [],
+      timestampAuthorities: isPublic ? [] : [timestamps()],
+    }) as JsonObject;
   }
 }
 
@@ -302,7 +314,7 @@ export function labReleasePin(trustedRoot: JsonObject, release: Partial<LabRelea
 
 /** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */
 export function sigstoreExtension(number: number, text: string): ExtensionSpec {
-  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derUtf8String(text) };
+  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derOf(new Utf8String({ value: text })) };
 }
 
 /** Makes an extension of the older form, whose value is text without DER. */
@@ -311,7 +323,9 @@ export function rawSigstoreExtension(number: number, text: string): ExtensionSpe
 }
 
 export function uriName(uri: string): ExtensionSpec {
-  return { id: SUBJECT_ALTERNATIVE_NAME, critical: true, value: derSequence(derUri(uri)) };
+  // uniformResourceIdentifier of GeneralName (RFC 5280 section 4.2.1.6).
+  const name = new Primitive({ idBlock: { tagClass: 3, tagNumber: 6 }, valueHex: toUtf8(uri) });
+  return { id: SUBJECT_ALTERNATIVE_NAME, critical: true, value: derOf(sequence(name)) };
 }
 
 /** Returns the extensions in the order of a real certificate. */
@@ -391,43 +405,56 @@ function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
   return concatBytes(toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `), payload);
 }
 
+interface Signed {
+  readonly payload: Uint8Array;
+  readonly payloadType: string;
+  readonly signature: Uint8Array;
+}
+
+function dsseOf({ payload, payloadType, signature }: Signed): Envelope {
+  return { payload: Buffer.from(payload), payloadType, signatures: [{ sig: Buffer.from(signature), keyid: "" }] };
+}
+
 /** Returns the body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
-function logEntry(
-  envelope: { readonly payload: string; readonly payloadType: string; readonly signatures: readonly { sig: string }[] },
-  payload: Uint8Array,
-  leaf: Uint8Array,
-): JsonObject {
+function logEntry(signed: Signed, leaf: Uint8Array): JsonObject {
+  const hashOf = (data: Uint8Array): JsonObject => ({ algorithm: "sha256", value: toHex(sha256(data)) });
   const verifier = toBase64(toUtf8(certificatePem(leaf)));
   return {
     apiVersion: "0.0.1",
     kind: "dsse",
     spec: {
-      envelopeHash: { algorithm: "sha256", value: toHex(sha256(toUtf8(JSON.stringify(envelope)))) },
-      payloadHash: { algorithm: "sha256", value: toHex(sha256(payload)) },
-      signatures: envelope.signatures.map(({ sig }) => ({ signature: sig, verifier })),
+      envelopeHash: hashOf(toUtf8(JSON.stringify(Envelope.toJSON(dsseOf(signed))))),
+      payloadHash: hashOf(signed.payload),
+      signatures: [{ signature: toBase64(signed.signature), verifier }],
     },
   };
 }
 
 /** The validity of certificates and keys starts here and lasts for decades, so that tests need no clock. */
-const VALID_FOR = { start: "2020-01-01T00:00:00.000Z" };
+const START = new Date("2020-01-01T00:00:00Z");
 
-function logJson(baseUrl: string, key: KeyPair): JsonObject {
-  const rawBytes = toBase64(subjectPublicKeyInfo(key));
+function logOf(baseUrl: string, key: KeyPair): TransparencyLogInstance {
   return {
     baseUrl,
-    hashAlgorithm: "SHA2_256",
-    publicKey: { rawBytes, keyDetails: "PKIX_ECDSA_P256_SHA_256", validFor: VALID_FOR },
-    logId: { keyId: toBase64(logId(key)) },
+    hashAlgorithm: HashAlgorithm.SHA2_256,
+    publicKey: {
+      rawBytes: Buffer.from(subjectPublicKeyInfo(key)),
+      keyDetails: PublicKeyDetails.PKIX_ECDSA_P256_SHA_256,
+      validFor: { start: START },
+    },
+    logId: { keyId: Buffer.from(logId(key)) },
+    checkpointKeyId: undefined,
+    operator: "",
   };
 }
 
-function authorityJson(service: string, chain: readonly Uint8Array[]): JsonObject {
+function authorityOf(service: string, chain: readonly Uint8Array[]): CertificateAuthority {
   return {
     subject: { organization: "bootproof", commonName: `bootproof-lab-${service}` },
     uri: `https://${service}.bootproof.invalid`,
-    certChain: { certificates: chain.map((der) => ({ rawBytes: toBase64(der) })) },
-    validFor: VALID_FOR,
+    certChain: { certificates: chain.map((der) => ({ rawBytes: Buffer.from(der) })) },
+    validFor: { start: START },
+    operator: "",
   };
 }
 
@@ -435,11 +462,11 @@ function specOf(key: KeyPair, commonName: string | null): Omit<CertificateSpec, 
   return {
     // A leaf has no subject, since its identity is the alternative name.
     ...certificate(key, distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }), "sha256"),
-    notBefore: new Date(VALID_FOR.start),
-    notAfter: new Date(Date.parse(VALID_FOR.start) + 29 * YEAR),
+    notBefore: START,
+    notAfter: new Date(START.getTime() + 29 * YEAR),
   };
 }
 
 function extendedKeyUsage(purpose: string): ExtensionSpec {
-  return { id: EXTENDED_KEY_USAGE, critical: false, value: derSequence(derOid(purpose)) };
+  return { id: EXTENDED_KEY_USAGE, critical: false, value: derOf(sequence(oid(purpose))) };
 }

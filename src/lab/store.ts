@@ -7,6 +7,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import type { ClassicLevel } from "classic-level";
+import { fromBase64, toBase64 } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
 
 /** A change. Without a value, it removes the key. */
@@ -75,7 +76,7 @@ function storeOf(level: ClassicLevel<string, string>): Store {
   return {
     async read() {
       const entries = await level.iterator().all();
-      return entries.map(([key, value]) => ({ key, value: JSON.parse(value) as JsonValue }));
+      return entries.map(([key, value]) => ({ key, value: withBytes(JSON.parse(value) as JsonValue) as JsonValue }));
     },
     async write(changes) {
       await level.batch(changes.map(operation), { sync: true });
@@ -84,6 +85,20 @@ function storeOf(level: ClassicLevel<string, string>): Store {
   };
 }
 
+const BYTES = "$bytes";
+
+function bytesAsText(_: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? { [BYTES]: toBase64(value) } : value;
+}
+
+function withBytes(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withBytes);
+  const [[name, text] = [], ...more] = Object.entries(value);
+  if (name === BYTES && more.length === 0) return fromBase64(text as string);
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withBytes(one)]));
+}
+
 function operation({ key, value }: Change): { type: "put"; key: string; value: string } | { type: "del"; key: string } {
-  return value === undefined ? { type: "del", key } : { type: "put", key, value: JSON.stringify(value) };
+  return value === undefined ? { type: "del", key } : { type: "put", key, value: JSON.stringify(value, bytesAsText) };
 }

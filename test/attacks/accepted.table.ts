@@ -1,15 +1,14 @@
 /** Valid evidence in every shape that the formats allow: all of it has to be accepted. */
 import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { encodeCbor } from "../../src/lab/cbor.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { MANIFEST_VERSIONS, declarationOf, manifestDraft, manifestEncodings } from "../../src/decode/manifest/index.js";
 import type { Expected } from "../../src/index.js";
-import { derSequence } from "../../src/lab/der.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { generateKeyPair } from "../../src/lab/keys.js";
-import { derNull } from "../support/der.js";
+import { derNull, derSequence } from "../support/der.js";
 import { withS } from "../support/high-s.js";
+import { encodeCbor } from "../support/cbor.js";
 import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";

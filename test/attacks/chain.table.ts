@@ -1,7 +1,6 @@
 /** Attacks on the certificate path. Whatever a row does not name has a valid signature of the certificate above. */
 import { concatBytes, fromHex } from "../../src/bytes.js";
 import { NAME_ATTRIBUTES } from "../../src/decode/certificate.js";
-import { derBitString, derInteger, derOid, derSequence, derSet, derUtf8String } from "../../src/lab/der.js";
 import { generateKeyPair, publicPoint, subjectPublicKeyInfo } from "../../src/lab/keys.js";
 import {
   CHAIN,
@@ -13,7 +12,7 @@ import {
   keyUsage,
 } from "../../src/lab/pki.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
-import { der, derNull } from "../support/der.js";
+import { der, derBitString, derInteger, derNull, derOid, derSequence, derSet, derUtf8String } from "../support/der.js";
 import { distributionPoints, revocationList } from "../support/revocation.js";
 import {
   type Alterations,

@@ -1,15 +1,21 @@
 /** Attacks on the attestation document: the COSE_Sign1 around it, its headers and signature, and its fields. */
 import { concatBytes, fromHex, toUtf8 } from "../../src/bytes.js";
-import { type CborItem, RawCbor, encodeCbor, withIndefiniteLength } from "../../src/lab/cbor.js";
-import { derTrue } from "../../src/lab/der.js";
-import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import { generateKeyPair, signDer, signRaw } from "../../src/lab/keys.js";
 import { CHAIN } from "../../src/lab/pki.js";
-import { cborEntries, cborFloat, cborTextOf, withHeadWidth, withTag } from "../support/odd-cbor.js";
+import { type CborInput, Raw, encodeCbor } from "../support/cbor.js";
+import {
+  cborEntries,
+  cborFloat,
+  cborTextOf,
+  withHeadWidth,
+  withIndefiniteLength,
+  withTag,
+} from "../support/odd-cbor.js";
 import {
   AT,
   type Alterations,
   type Attack,
+  type DocumentEdits,
   BEHIND,
   type Judgement,
   RSA,
@@ -25,27 +31,28 @@ import {
   pcrs,
   failing,
 } from "./support.js";
+import { derTrue } from "../support/der.js";
 
 /** CBOR has it, but the profile does not. */
-const UNDEFINED = new RawCbor(Uint8Array.of(0xf7));
-const SIMPLE_32 = new RawCbor(Uint8Array.of(0xf8, 0x20));
+const UNDEFINED = new Raw(Uint8Array.of(0xf7));
+const SIMPLE_32 = new Raw(Uint8Array.of(0xf8, 0x20));
 const SIGNATURE_LENGTH = 96;
 const ORDER = "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973";
 
-const raw = (text: string): RawCbor => new RawCbor(fromHex(text)!);
+const raw = (text: string): Raw => new Raw(fromHex(text)!);
 const bytes = (text: string): Uint8Array => fromHex(text)!;
 
 /** A map with these entries, some of them twice. */
-const pairs = (...list: [CborItem, CborItem][]): CborItem => cborEntries(list);
-const protectedPairs = (...list: [CborItem, CborItem][]): DocumentAlterations => ({
+const pairs = (...list: [CborInput, CborInput][]): CborInput => cborEntries(list);
+const protectedPairs = (...list: [CborInput, CborInput][]): DocumentEdits => ({
   protectedHeader: () => encodeCbor(cborEntries(list)),
 });
-const protectedBytes = (text: string): DocumentAlterations => ({ protectedHeader: () => bytes(text) });
+const protectedBytes = (text: string): DocumentEdits => ({ protectedHeader: () => bytes(text) });
 const reencoded = (place: number, encoding: (der: Uint8Array) => Uint8Array): Alterations =>
   certificate(place, () => ({ encoding }));
 
 /** One item of the COSE_Sign1 replaced. */
-function item(place: number, change: (item: Uint8Array) => CborItem): Alterations {
+function item(place: number, change: (item: Uint8Array) => CborInput): Alterations {
   return document({
     items: (items) => items.map((value, index) => (index === place ? change(value as Uint8Array) : value)),
   });
@@ -62,7 +69,7 @@ const structure: [string, Alterations][] = [
   ["five items", document({ items: (items) => [...items, new Uint8Array()] })],
   ["a map in place of the array", document({ items: (items) => new Map(items.map((value, index) => [index, value])) })],
   ["text in place of the array", document({ items: () => "Signature1" })],
-  ["the payload alone, no COSE around it", document({ items: (items) => new RawCbor(items[2] as Uint8Array) })],
+  ["the payload alone, no COSE around it", document({ items: (items) => new Raw(items[2] as Uint8Array) })],
   ["tag 17, a COSE_Mac0", document({ items: (items) => withTag(17, items) })],
   ["tag 98, a COSE_Sign", document({ items: (items) => withTag(98, items) })],
   ["tag 61, a CWT, around tag 18", document({ items: (items) => withTag(61, withTag(18, items)) })],
@@ -71,7 +78,7 @@ const structure: [string, Alterations][] = [
   ["tag 18 with a byte after the end", document({ cose: (cose) => concatBytes(bytes("d2"), cose, bytes("00")) })],
   ["an array of indefinite length", document({ items: (items) => withIndefiniteLength(items) })],
   ["an array whose head is longer than needed", document({ items: (items) => withHeadWidth(items, 1) })],
-  ["the protected header as a map, not in a byte string", item(0, (header) => new RawCbor(header))],
+  ["the protected header as a map, not in a byte string", item(0, (header) => new Raw(header))],
   ["the protected header as text", item(0, () => "")],
   ["the protected header's head longer than needed", item(0, (header) => withHeadWidth(header, 1))],
   ["the protected header in chunks", item(0, (header) => withIndefiniteLength(header))],
@@ -87,7 +94,7 @@ const structure: [string, Alterations][] = [
     document({ payload: (payload) => concatBytes(payload, new Uint8Array(16385 - payload.length)) }),
   ],
   ["the payload as text", item(2, (payload) => cborTextOf(payload))],
-  ["the payload as its map, not in a byte string", item(2, (payload) => new RawCbor(payload))],
+  ["the payload as its map, not in a byte string", item(2, (payload) => new Raw(payload))],
   ["the payload's head longer than needed", item(2, (payload) => withHeadWidth(payload, 4))],
   ["the payload in chunks", item(2, (payload) => withIndefiniteLength(payload))],
   ["the signature null", item(3, () => null)],
@@ -98,7 +105,7 @@ const structure: [string, Alterations][] = [
 ];
 
 /** Every one of these headers has a valid signature. */
-const headers: [string, DocumentAlterations][] = [
+const headers: [string, DocumentEdits][] = [
   ["ES256", protectedBytes("a10126")],
   ["ES512", protectedBytes("a1013823")],
   ["EdDSA", protectedBytes("a10127")],
@@ -120,13 +127,13 @@ const headers: [string, DocumentAlterations][] = [
   ["a byte after the map", protectedBytes("a101382200")],
   ["bytes that are no CBOR", protectedBytes("ff")],
   ["an algorithm in the unprotected header too", { unprotectedHeader: new Map([[1, -35]]) }],
-  ["a key id in the unprotected header", { unprotectedHeader: new Map<CborItem, CborItem>([[4, bytes("6b")]]) }],
+  ["a key id in the unprotected header", { unprotectedHeader: new Map<CborInput, CborInput>([[4, bytes("6b")]]) }],
   ["a text key in the unprotected header", { unprotectedHeader: new Map([["x", 1]]) }],
 ];
 
 /** The leaf's key, for signatures over something other than the Sig_structure. */
 const leafKey = lab.pki.chainSpecs(AT)[CHAIN.leaf]!.key;
-const sigStructure = (header: CborItem, payload: CborItem): Uint8Array =>
+const sigStructure = (header: CborInput, payload: CborInput): Uint8Array =>
   encodeCbor(["Signature1", header, new Uint8Array(), payload]);
 
 /** Signed with the leaf's key, but over another message or with another algorithm than ES384. */
@@ -232,7 +239,7 @@ const fields: [string, Alterations][] = [
   ["an empty entry in cabundle", document({ cabundle: (list) => [...list, new Uint8Array()] })],
   [
     "text in cabundle",
-    document({ fields: (map) => map.set("cabundle", [...(map.get("cabundle") as CborItem[]), "certificate"]) }),
+    document({ fields: (map) => map.set("cabundle", [...(map.get("cabundle") as CborInput[]), "certificate"]) }),
   ],
   ["public_key of 1025 bytes", field("public_key", new Uint8Array(1025))],
   [
@@ -359,21 +366,21 @@ const encodings: [string, Alterations][] = [
   ["a map of more entries than can be counted", field("extra", raw("bbffffffffffffffff"))],
   [
     "arrays nested five thousand deep",
-    field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0x81), bytes("00")))),
+    field("extra", new Raw(concatBytes(new Uint8Array(5000).fill(0x81), bytes("00")))),
   ],
   [
     "tags nested five thousand deep",
-    field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0xc1), bytes("00")))),
+    field("extra", new Raw(concatBytes(new Uint8Array(5000).fill(0xc1), bytes("00")))),
   ],
   ["JSON", document({ payload: () => toUtf8('{"module_id":"i-0"}') })],
 ];
 
-function entries(change: (list: [CborItem, CborItem][]) => [CborItem, CborItem][]): Alterations {
+function entries(change: (list: [CborInput, CborInput][]) => [CborInput, CborInput][]): Alterations {
   return document({ fields: (map) => cborEntries(change([...map])) });
 }
 
 /** A field's valid value in another encoding. */
-function rewrapped(name: string, encode: (value: CborItem) => CborItem): Alterations {
+function rewrapped(name: string, encode: (value: CborInput) => CborInput): Alterations {
   return document({ fields: (map) => map.set(name, encode(map.get(name)!)) });
 }
 
@@ -400,8 +407,8 @@ const brokenPcrs: Attack[] = [
   { name: "a nonce of 1025 bytes", forge: field("nonce", new Uint8Array(1025)), fails: ["doc.structure"], more: true },
 ];
 
-function rewrappedPcr(index: CborItem, value: CborItem): Alterations {
-  return rewrapped("pcrs", (map) => new Map([...(map as Map<CborItem, CborItem>), [index, value]]));
+function rewrappedPcr(index: CborInput, value: CborInput): Alterations {
+  return rewrapped("pcrs", (map) => new Map([...(map as Map<CborInput, CborInput>), [index, value]]));
 }
 
 /** A document dated ahead, under a policy without a maxAge unless the row has one. */

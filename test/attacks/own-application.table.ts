@@ -3,11 +3,10 @@ import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type AppProofMembers, type Expected, type ExpectedPayload, appProofOf } from "../../src/index.js";
-import { derInteger, derSequence } from "../../src/lab/der.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
-import { der } from "../support/der.js";
+import { der, derInteger, derSequence } from "../support/der.js";
 import { inDer, positiveInteger, withS } from "../support/high-s.js";
 import {
   type Accepted,

@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeCertificate } from "../../src/decode/certificate.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { derPrintableString, derUtf8String } from "../../src/lab/der.js";
 import type { ExtensionSpec } from "../../src/lab/pki.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { LAB_WORKLOAD } from "../../src/lab/qos.js";
@@ -23,6 +22,7 @@ import {
   uriName,
 } from "../../src/lab/sigstore.js";
 import { type Accepted, type Attack, type Judgement, AT, after, lab, put } from "./support.js";
+import { derPrintableString, derUtf8String } from "../support/der.js";
 
 const sigstore = new LabSigstore();
 const otherInstance = new LabSigstore();

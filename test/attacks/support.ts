@@ -17,7 +17,6 @@ import {
   verifyAttestation,
   verifyEvidence,
 } from "../../src/index.js";
-import type { CborItem } from "../../src/lab/cbor.js";
 import { type DocumentAlterations, SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave.js";
 import {
   type ForgeOptions,
@@ -33,6 +32,7 @@ import type { CertificateSpec } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import type { Report } from "../../src/report/report.js";
+import { type CborInput, encodeCbor } from "../support/cbor.js";
 
 /** When the documents are made: a whole second, so that validity can end exactly then. */
 export const AT = new Date("2026-03-04T05:06:07.000Z");
@@ -300,12 +300,27 @@ export function overwrite(bytes: Uint8Array, wanted: Uint8Array, other: Uint8Arr
 
 // Alterations of the document.
 
-export function document(alterDocument: DocumentAlterations): Alterations {
-  return { alterDocument };
+/** Alterations whose items are encoded here, since the lab's encoder writes no other form than the shortest. */
+export interface DocumentEdits extends Omit<DocumentAlterations, "fields" | "items"> {
+  readonly fields?: (fields: Map<CborInput, CborInput>) => CborInput;
+  readonly unprotectedHeader?: CborInput;
+  readonly items?: (items: readonly CborInput[]) => CborInput;
+}
+
+export function document({ fields, unprotectedHeader, items, ...rest }: DocumentEdits): Alterations {
+  const itemsOf = ([header, unprotected, ...more]: CborInput[]): CborInput => {
+    const all = [header!, unprotectedHeader ?? unprotected!, ...more];
+    return items?.(all) ?? all;
+  };
+  const encoded: DocumentAlterations = {
+    ...(fields && { fields: (map) => encodeCbor(fields(map as Map<CborInput, CborInput>)) }),
+    ...((items ?? unprotectedHeader) !== undefined && { items: (all) => encodeCbor(itemsOf(all as CborInput[])) }),
+  };
+  return { alterDocument: { ...rest, ...encoded } };
 }
 
 /** A field of the document set; left out where the value is undefined. */
-export function field(name: string, value: CborItem | undefined): Alterations {
+export function field(name: string, value: CborInput | undefined): Alterations {
   return document({
     fields: (fields) => (value === undefined ? (fields.delete(name), fields) : fields.set(name, value)),
   });

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, createPublicKey, randomBytes, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { toHex } from "../../src/bytes.js";
+import { toBase64, toHex } from "../../src/bytes.js";
 import {
   type Client,
   ClientError,
@@ -18,7 +18,6 @@ import {
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedAppProof, appProofOf, verifyEvidence } from "../../src/index.js";
 import type { SoftwareEnclave } from "../../src/lab/enclave.js";
-import { saveKeyPair } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
 import { AttestedService, policyOf } from "./attested.js";
 import { JWKS, delivered } from "./deliveries.js";
@@ -62,7 +61,7 @@ function proofOf({ publicKey, payload, signature }: Parts, names: Form["names"])
 }
 
 function keyObjects({ ephemeralKey }: SoftwareEnclave): Record<"encryption" | "signing", string> {
-  return { encryption: saveKeyPair(ephemeralKey.encryption), signing: saveKeyPair(ephemeralKey.signing) };
+  return { encryption: toBase64(ephemeralKey.encryption.pkcs8), signing: toBase64(ephemeralKey.signing.pkcs8) };
 }
 
 function pointOf(pkcs8: string): string {

@@ -6,12 +6,12 @@ import { concatBytes, fromBase64, fromHex, toBase64, toHex, toUtf8 } from "../..
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { type Expected, decodeAttestationDocument, decodeManifest } from "../../src/index.js";
-import { derInteger, derSequence } from "../../src/lab/der.js";
 import { manifestHash } from "../../src/lab/qos.js";
 import { drop, flip, put } from "../attacks/support.js";
 import { withS } from "../support/high-s.js";
 import { documentVectors, readVector, readVectorJson, readVectorText } from "../support/vectors.js";
 import type { Case, CaseInput, Category, Origin } from "./case.js";
+import { derInteger, derSequence } from "../support/der.js";
 
 const AWS_ROOT = readVectorText("trust-anchors/aws_root_cert.pem");
 const bootFile = (name: string): string => `boot-proofs/${name}.json`;

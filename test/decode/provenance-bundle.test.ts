@@ -6,7 +6,6 @@ import type { CertificateExtension } from "../../src/decode/certificate.js";
 import { bundleText, decodeProvenanceBundle, notBundle, splitBundles } from "../../src/decode/provenance-bundle.js";
 import { faultText } from "../../src/errors.js";
 import { MalformedError } from "../../src/index.js";
-import { derSequence, derUtf8String } from "../../src/lab/der.js";
 import { generateKeyPair } from "../../src/lab/keys.js";
 import { OID, algorithmIdentifier, distinguishedName, issueCertificate } from "../../src/lab/pki.js";
 import {
@@ -21,6 +20,7 @@ import {
   changedBundle,
 } from "../support/provenance.js";
 import { readVectorText } from "../support/vectors.js";
+import { derSequence, derUtf8String } from "../support/der.js";
 
 function faultsOf(input: unknown): string {
   try {

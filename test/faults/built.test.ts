@@ -9,6 +9,8 @@ import { COMMAND, type Ended, Process, type Start } from "../cli/process.js";
 import { POLICY, entriesOf } from "../run/queue-support.js";
 import { testFolder } from "../support/folder.js";
 import { answer, faultyServer, listening, stampIn } from "./servers.js";
+import { toBase64 } from "../../src/bytes.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 
 const IS_SOAK = process.env["BOOTPROOF_SOAK"] === "full";
 const IS_ROOT = process.getuid?.() === 0;
@@ -60,10 +62,10 @@ describe.each(Object.keys(ONLINE).filter((name) => name === "watch" || IS_SOAK))
 
 it("the built command sends nothing to a host that proves nothing, unless its environment says so", async () => {
   const { keys, rootCertificate } = new NitroPki().save();
-  const pem = (label: string, text: string): string => `-----BEGIN ${label}-----\n${text}\n-----END ${label}-----\n`;
+  const pem = (text: string): string => `-----BEGIN PRIVATE KEY-----\n${text}\n-----END PRIVATE KEY-----\n`;
   let requests = 0;
   const tls = createTlsServer(
-    { key: pem("PRIVATE KEY", keys.root), cert: pem("CERTIFICATE", rootCertificate) },
+    { key: pem(toBase64(keys.root.pkcs8)), cert: certificatePem(rootCertificate) },
     (_, response) => (requests++, response.end("{}")),
   );
   const given = [...ONLINE["fetch"]!, ...connection(`https://127.0.0.1:${await listening(tls)}`)];

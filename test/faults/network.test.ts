@@ -17,6 +17,8 @@ import { ORGANIZATION, apiKey, rejectionOf, testStamper } from "../client/suppor
 import { freePort } from "../support/redis.js";
 import { NETWORK_FAULTS } from "./network.table.js";
 import { type FaultyServer, answer, faultyServer, listening, stampIn } from "./servers.js";
+import { toBase64 } from "../../src/bytes.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const NOW = new Date(AT.getTime() + 60_000);
@@ -83,9 +85,8 @@ async function clientTo(
 /** The lab's root: a certificate of a host that nobody has reason to trust. */
 function selfSigned(): { readonly key: string; readonly cert: string } {
   const { keys, rootCertificate } = lab.pki.save();
-  const pem = (label: string, base64: string): string =>
-    `-----BEGIN ${label}-----\n${base64}\n-----END ${label}-----\n`;
-  return { key: pem("PRIVATE KEY", keys.root), cert: pem("CERTIFICATE", rootCertificate) };
+  const pem = (base64: string): string => `-----BEGIN PRIVATE KEY-----\n${base64}\n-----END PRIVATE KEY-----\n`;
+  return { key: pem(toBase64(keys.root.pkcs8)), cert: certificatePem(rootCertificate) };
 }
 
 /** All that anybody might print of an error. */

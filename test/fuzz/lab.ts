@@ -2,11 +2,11 @@
 import { createECDH, createHash } from "node:crypto";
 import { fromBase64, toUtf8 } from "../../src/bytes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type KeyPair, loadKeyPair } from "../../src/lab/keys.js";
-import { derBitString, derExplicit, derInteger, derOctetString, derOid, derSequence } from "../../src/lab/der.js";
+import type { KeyPair } from "../../src/lab/keys.js";
 import { NitroPki } from "../../src/lab/pki.js";
 import { type LabMember, type QosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
 import { parsePolicy } from "../../src/index.js";
+import { derBitString, derExplicit, derInteger, derOctetString, derOid, derSequence } from "../support/der.js";
 
 const CURVES = {
   prime256v1: { id: "1.2.840.10045.3.1.7", length: 32 },
@@ -14,7 +14,7 @@ const CURVES = {
 } as const;
 
 /** PKCS#8 (RFC 5958) of the key whose scalar is a hash of the name. */
-function savedKey(curve: keyof typeof CURVES, name: string): string {
+function keyOf(curve: keyof typeof CURVES, name: string): KeyPair {
   const { id, length } = CURVES[curve];
   const scalar = createHash("sha512").update(`fuzz ${name}`).digest().subarray(0, length);
   scalar[0] = 1;
@@ -23,10 +23,10 @@ function savedKey(curve: keyof typeof CURVES, name: string): string {
   const point = derExplicit(1, derBitString(pair.getPublicKey()));
   const key = derSequence(derInteger(1), derOctetString(scalar), point);
   const algorithm = derSequence(derOid("1.2.840.10045.2.1"), derOid(id));
-  return Buffer.from(derSequence(derInteger(0), algorithm, derOctetString(key))).toString("base64");
+  return { pkcs8: derSequence(derInteger(0), algorithm, derOctetString(key)) };
 }
 
-const p256 = (name: string): KeyPair => loadKeyPair(savedKey("prime256v1", name));
+const p256 = (name: string): KeyPair => keyOf("prime256v1", name);
 const qosKey = (name: string): QosKeyPair => qosKeyPair(p256(`${name} encryption`), p256(`${name} signing`));
 const members = (...aliases: string[]): LabMember[] => aliases.map((alias) => ({ alias, key: qosKey(alias) }));
 
@@ -40,18 +40,18 @@ const ROOT_CERTIFICATE =
   "A1UdDwEB/wQEAwIBBjAKBggqhkjOPQQDAwNnADBkAjALQ0XrDFNifIyiayPJRQXYGuZXzfh3qDfoLmvTWps0tVlqsHfFwOKbRP5G" +
   "Kji7anICMCdcgxHoCSXqO83uWbCD5azwqp/3qoknuG3oF9JYxk8kjdPwLaSoAE6y/+FQVKsZ6w==";
 
+export const ROOT = fromBase64(ROOT_CERTIFICATE)!;
 const pki = new NitroPki({
   keys: {
-    root: savedKey("secp384r1", "root"),
-    region: savedKey("secp384r1", "region"),
-    zone: savedKey("secp384r1", "zone"),
-    instance: savedKey("secp384r1", "instance"),
-    leaf: savedKey("secp384r1", "leaf"),
+    root: keyOf("secp384r1", "root"),
+    region: keyOf("secp384r1", "region"),
+    zone: keyOf("secp384r1", "zone"),
+    instance: keyOf("secp384r1", "instance"),
+    leaf: keyOf("secp384r1", "leaf"),
   },
-  rootCertificate: ROOT_CERTIFICATE,
+  rootCertificate: ROOT,
 });
-export const LEAF_KEY = loadKeyPair(savedKey("secp384r1", "leaf"));
-export const ROOT = fromBase64(ROOT_CERTIFICATE)!;
+export const LEAF_KEY = keyOf("secp384r1", "leaf");
 export const OTHER_KEY = qosKey("other");
 export const AT = new Date("2026-03-04T05:06:07.000Z");
 export const NOW = new Date(AT.getTime() + 300_000);

@@ -13,7 +13,8 @@ import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import { plainNumbers } from "../../src/decode/json-numbers.js";
 import { P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH } from "../../src/decode/lengths.js";
-import { encodeBorshEnvelope, encodeBorshManifest, manifestEncodings } from "../../src/decode/manifest/index.js";
+import { manifestEncodings } from "../../src/decode/manifest/index.js";
+import { encodeBorshEnvelope, encodeBorshManifest } from "../../src/lab/borsh.js";
 import { canonicalQosJson } from "../../src/decode/qos-json.js";
 import { decodeFile } from "../../src/decode/text-encoding.js";
 import {

@@ -68,7 +68,7 @@ describe("a release", () => {
 
 it("has no logs in a private instance, and says so where one is demanded", () => {
   const { private: sigstore } = instances;
-  expect(sigstore.trustedRoot).toMatchObject({ tlogs: [], ctlogs: [] });
+  for (const logs of ["tlogs", "ctlogs"]) expect(sigstore.trustedRoot).not.toHaveProperty(logs);
   for (const demand of [{ tlogThreshold: 1 }, { ctlogThreshold: 1 }])
     expect(() => verify(sigstore.attest(OPTIONS), sigstore, demand)).toThrow(/expected 1/);
 });

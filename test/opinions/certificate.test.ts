@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { equalBytes } from "../../src/bytes.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeCertificate } from "../../src/decode/certificate.js";
+import { NitroPki } from "../../src/lab/pki.js";
 import {
   derBitString,
   derExplicit,
@@ -13,9 +14,11 @@ import {
   derSet,
   derTime,
   derUtf8String,
-} from "../../src/lab/der.js";
-import { NitroPki } from "../../src/lab/pki.js";
-import { type DerNode, edited, parseDer, writeDer } from "../support/der.js";
+  edited,
+  parseDer,
+  type DerNode,
+  writeDer,
+} from "../support/der.js";
 import { genuineDocuments } from "../support/vectors.js";
 import {
   damagedCertificate,

@@ -5,7 +5,6 @@ import { expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import { decodeRevocationList } from "../../src/decode/revocation-list.js";
-import { derInteger } from "../../src/lab/der.js";
 import { NitroPki } from "../../src/lab/pki.js";
 import { SignatureCache } from "../../src/index.js";
 import { pointOfSpki } from "../../src/verify/ecdsa.js";
@@ -14,6 +13,7 @@ import { mutated } from "../support/property.js";
 import { HOUR, type ListSpec, issuingPoint, revocationList } from "../support/revocation.js";
 import { digits } from "./certificates.js";
 import { TIMEOUT, fc, ours, runs, theirs } from "./support.js";
+import { derInteger } from "../support/der.js";
 
 setEngine("node", new CryptoEngine({ name: "node", crypto: webcrypto as unknown as Crypto }));
 

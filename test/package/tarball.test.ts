@@ -35,6 +35,9 @@ function closureOf(entries: readonly string[], importsOf: (file: string) => read
   return [...reached];
 }
 
+/** What writes the lab's evidence. */
+const LAB_PACKAGES = ["@sigstore/protobuf-specs", "asn1js", "borsh", "cbor-x"];
+
 /** Of the sources, types included: each module has code and types, also where only one of them is loaded. */
 const importsOfSource = (file: string): string[] =>
   ts
@@ -60,17 +63,21 @@ describe("the tarball", () => {
       typeof entry === "string" ? entry.slice(2) : [],
     );
     const library = modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]);
+    // What the lab's files share of the packages in them.
+    const shared = packed.files.filter((file) => /^dist\/src\/lab\/chunk-[0-9A-Z]{8}\.js$/.test(file));
+    expect(shared.length).toBeGreaterThan(0);
     const documents = [
       ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
       ...readdirSync(join(ROOT, "src"), { withFileTypes: true })
         .filter((room) => room.isDirectory())
         .map(({ name }) => `src/${name}/README.md`),
     ];
-    const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt", ...schemas, ...documents];
+    const notices = ["dist/bin/THIRD-PARTY.txt", "dist/src/lab/THIRD-PARTY.txt"];
+    const beside = ["LICENSE", "README.md", "package.json", ...notices, ...schemas, ...documents];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual(
-      [...library, ...command, ...script, ...thread, ...texts, ...beside, ...changelog].sort(),
+      [...library, ...shared, ...command, ...script, ...thread, ...texts, ...beside, ...changelog].sort(),
     );
     expect(command.length).toBeGreaterThan(5);
   });
@@ -109,13 +116,13 @@ describe("the tarball", () => {
     expect(code.filter((file) => /sourceMappingURL|["']cbor-(?:x|extract)/.test(read(file)))).toEqual([]);
   });
 
-  it("names the packages whose code is in the command, with their licences", () => {
-    const names = [...read("dist/bin/THIRD-PARTY.txt").matchAll(/^(\S+) [0-9]+\.[0-9]+\.[0-9]+$/gm)].map(
-      ([, name]) => name,
-    );
-    expect(names).toEqual(["commander", "yaml"]);
-    const inScript = [...read("dist/page/THIRD-PARTY.txt").matchAll(/^(\S+) [0-9]+\.[0-9]+\.[0-9]+$/gm)];
-    expect(inScript.map(([, name]) => name)).toEqual(["@noble/curves", "@noble/hashes"]);
+  it.each([
+    ["page", ["@noble/curves", "@noble/hashes"]],
+    ["src/lab", [...LAB_PACKAGES]],
+    ["bin", [...LAB_PACKAGES, "commander", "yaml"]],
+  ])("names the packages whose code is in dist/%s, with their licences", (place, packages) => {
+    const names = [...read(`dist/${place}/THIRD-PARTY.txt`).matchAll(/^(\S+) [0-9]+\.[0-9]+\.[0-9]+$/gm)];
+    expect(names.map(([, name]) => name)).toEqual(packages);
   });
 
   it("is clean for publint", async () => {

@@ -14,10 +14,10 @@ import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import type { TrustAnchor } from "../../src/verify/trust-anchor.js";
 import { fromHex, toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { derInteger, derSequence } from "../../src/lab/der.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Shown } from "../../src/page/view.js";
 import { readVector, readVectorJson } from "../support/vectors.js";
+import { derInteger, derSequence } from "../support/der.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const NOW = after(300);

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { decodeManifest, encodeBorshManifest } from "../../src/decode/manifest/index.js";
+import { decodeManifest } from "../../src/decode/manifest/index.js";
+import { encodeBorshManifest } from "../../src/lab/borsh.js";
 import { checkReleases } from "../../src/release/check.js";
 import { releasePolicy } from "../../src/release/policy.js";
 import { readRelease } from "../../src/release/release.js";

@@ -9,8 +9,8 @@ import type { CheckId } from "../../src/checks.js";
 import { type Certificate, decodeCertificate } from "../../src/decode/certificate.js";
 import { attempt } from "../../src/errors.js";
 import { NO_POLICY_ANY_ENCLAVE, type TrustAnchor, verifyAttestation } from "../../src/index.js";
-import { type CborItem, encodeCbor } from "../../src/lab/cbor.js";
 import { type KeyPair, generateKeyPair, signRaw } from "../../src/lab/keys.js";
+import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { readVectorJson } from "../support/vectors.js";
 import { readSuite } from "./data.js";
 
@@ -131,7 +131,7 @@ function p384KeyOf({ peer_certificate_key: pem }: LimboCase): KeyPair | null {
 function documentOf(path: readonly Uint8Array[], leaf: KeyPair, at: Date): Uint8Array {
   const pcrs = Array.from({ length: 16 }, (_, index) => [index, new Uint8Array(48).fill(index + 1)] as const);
   const payload = encodeCbor(
-    new Map<CborItem, CborItem>([
+    new Map<CborInput, CborInput>([
       ["module_id", "i-0123456789abcdef0-enc0123456789abcdef"],
       ["digest", "SHA384"],
       ["timestamp", at.getTime()],

@@ -1,4 +1,5 @@
 /** A small DER tree for these tests: parses, edits and writes it, also in encodings that are not DER. */
+import { toUtf8 } from "../../src/bytes.js";
 import { join } from "./cbor.js";
 
 export interface DerNode {
@@ -54,7 +55,8 @@ export function contentOf(node: DerNode): Uint8Array {
 export function derLength(length: number): Uint8Array {
   if (length < 0x80) return Uint8Array.of(length);
   if (length < 0x100) return Uint8Array.of(0x81, length);
-  return Uint8Array.of(0x82, length >> 8, length & 0xff);
+  if (length < 0x10000) return Uint8Array.of(0x82, length >> 8, length & 0xff);
+  return Uint8Array.of(0x83, length >> 16, (length >> 8) & 0xff, length & 0xff);
 }
 
 export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
@@ -64,6 +66,44 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
 
 export function derNull(): Uint8Array {
   return der(0x05);
+}
+
+export const derSequence = (...items: readonly Uint8Array[]): Uint8Array => der(0x30, ...items);
+export const derSet = (...items: readonly Uint8Array[]): Uint8Array => der(0x31, ...items);
+export const derTrue = (): Uint8Array => der(0x01, Uint8Array.of(0xff));
+export const derOctetString = (bytes: Uint8Array): Uint8Array => der(0x04, bytes);
+export const derUtf8String = (text: string): Uint8Array => der(0x0c, toUtf8(text));
+export const derPrintableString = (text: string): Uint8Array => der(0x13, toUtf8(text));
+/** `[number] EXPLICIT`. */
+export const derExplicit = (number: number, item: Uint8Array): Uint8Array => der(0xa0 | number, item);
+/** A GeneralName of the kind uniformResourceIdentifier (RFC 5280 section 4.2.1.6). */
+export const derUri = (text: string): Uint8Array => der(0x86, toUtf8(text));
+
+export function derBitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
+  return der(0x03, Uint8Array.of(unusedBits), bytes);
+}
+
+/** An integer of big-endian bytes, or a number below 128. */
+export function derInteger(value: Uint8Array | number): Uint8Array {
+  const bytes = typeof value === "number" ? Uint8Array.of(value) : value;
+  return der(0x02, bytes[0]! > 0x7f ? Uint8Array.of(0) : new Uint8Array(), bytes);
+}
+
+export function derOid(id: string): Uint8Array {
+  const [first, second, ...rest] = id.split(".").map(Number);
+  return der(0x06, ...[40 * first! + second!, ...rest].map(base128));
+}
+
+function base128(value: number): Uint8Array {
+  const bytes = [value & 0x7f];
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift(0x80 | (rest & 0x7f));
+  return Uint8Array.from(bytes);
+}
+
+/** UTCTime until 2049, then GeneralizedTime. */
+export function derTime(date: Date): Uint8Array {
+  const digits = `${date.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`;
+  return date.getUTCFullYear() < 2050 ? der(0x17, toUtf8(digits.slice(2))) : der(0x18, toUtf8(digits));
 }
 
 /** The tree with the node at a path of child indexes changed. */

@@ -1,7 +1,7 @@
 /** Valid signatures in their other forms: with the other of the two values of S, and in DER. */
 import { concatBytes, fromHex, toHex } from "../../src/bytes.js";
-import { derInteger, derSequence } from "../../src/lab/der.js";
 import { P256_SIGNATURE_LENGTH, P384_SIGNATURE_LENGTH } from "../../src/decode/lengths.js";
+import { derInteger, derSequence } from "./der.js";
 
 /** By the length of the curve's signatures. */
 const ORDERS: Readonly<Record<number, bigint>> = {

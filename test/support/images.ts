@@ -4,17 +4,8 @@
  */
 import { type KeyObject, createHash, generateKeyPairSync, sign } from "node:crypto";
 import { crc32 } from "node:zlib";
-import {
-  derBitString,
-  derExplicit,
-  derInteger,
-  derOid,
-  derSequence,
-  derSet,
-  derTime,
-  derUtf8String,
-} from "../../src/lab/der.js";
 import { type CborInput, encodeCbor, join } from "./cbor.js";
+import { derBitString, derExplicit, derInteger, derOid, derSequence, derSet, derTime, derUtf8String } from "./der.js";
 
 export const TYPE = { kernel: 1, cmdline: 2, ramdisk: 3, signature: 4, metadata: 5 } as const;
 const HEADER = 548;

@@ -1,5 +1,8 @@
 /** Revocation lists of the lab's authorities, which a test can alter in one place. */
+import { signDer } from "../../src/lab/keys.js";
+import { type CertificateSpec, type ExtensionSpec, OID, algorithmIdentifier } from "../../src/lab/pki.js";
 import {
+  der,
   derBitString,
   derExplicit,
   derInteger,
@@ -9,10 +12,7 @@ import {
   derTime,
   derTrue,
   derUri,
-} from "../../src/lab/der.js";
-import { signDer } from "../../src/lab/keys.js";
-import { type CertificateSpec, type ExtensionSpec, OID, algorithmIdentifier } from "../../src/lab/pki.js";
-import { der } from "./der.js";
+} from "./der.js";
 
 export const HOUR = 3_600_000;
 

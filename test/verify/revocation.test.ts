@@ -4,13 +4,12 @@ import { describe, expect, it } from "vitest";
 import { MalformedError, NamedEvidence, verifyAttestation, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import { caveats } from "../../src/report/unproven.js";
 import { decodeRevocationList } from "../../src/decode/revocation-list.js";
-import { derInteger, derOctetString, derSequence } from "../../src/lab/der.js";
 import { generateKeyPair } from "../../src/lab/keys.js";
 import { CHAIN, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import type { CertificateSpec, ExtensionSpec } from "../../src/lab/pki.js";
 import { type Alterations, AT, NOW, after, document, forge, lab, optionsOf } from "../attacks/support.js";
 import { leastCostMs } from "../support/cost.js";
-import { der } from "../support/der.js";
+import { der, derInteger, derOctetString, derSequence } from "../support/der.js";
 import {
   HOUR,
   type ListSpec,

@@ -1,12 +1,12 @@
 /** Decoding of manifests, whose version is detected by one table (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
-import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
+import { type BorshReader, MAX_ITEMS, readBorsh } from "../borsh.js";
 import { type JsonObject, isJsonObject, parseJson } from "../json.js";
 import { MemberReader } from "../json-members.js";
 import { approvals, struct } from "./fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
-import { type ApprovalNames, type ManifestSchema, borshBytes } from "./schema.js";
+import type { ApprovalNames, ManifestSchema } from "./schema.js";
 import { V0 } from "./v0.js";
 import { V0_TAIL } from "./v0-tail.js";
 import { V1 } from "./v1.js";
@@ -113,21 +113,6 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
  */
 export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   return SCHEMAS[manifest.version].hashInput(manifest);
-}
-
-/** Encodes an envelope in Borsh. Throws TypeError if the version has no Borsh encoding. */
-export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
-  const writer = new BorshWriter();
-  writer.fixed(encodeBorshManifest(envelope.manifest));
-  APPROVALS.write(writer, envelope);
-  return writer.finish();
-}
-
-/** Encodes a manifest in Borsh. Throws TypeError if the version has no Borsh encoding. */
-export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
-  const codec = SCHEMAS[manifest.version].borsh;
-  if (codec === null) throw new TypeError(`a ${manifest.version} manifest has no Borsh encoding`);
-  return borshBytes(codec, manifest);
 }
 
 /** Returns the encodings that a version has, the usual one first. */

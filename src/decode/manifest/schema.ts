@@ -69,7 +69,7 @@ export function hashedAsJson<V extends "v2" | "v3">(
   };
 }
 
-export function borshBytes<M>(codec: BorshCodec<M>, manifest: M): Uint8Array {
+function borshBytes<M>(codec: BorshCodec<M>, manifest: M): Uint8Array {
   const writer = new BorshWriter();
   codec.write(writer, manifest);
   return writer.finish();

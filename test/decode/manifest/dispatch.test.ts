@@ -10,12 +10,11 @@ import {
   declaredManifestVersions,
   decodeManifest,
   decodeManifestEnvelope,
-  encodeBorshEnvelope,
-  encodeBorshManifest,
   manifestDraft,
   manifestEncodings,
   manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
+import { encodeBorshEnvelope, encodeBorshManifest } from "../../../src/lab/borsh.js";
 import { hex, join } from "../../support/cbor.js";
 import { faultsOf, refusalOf } from "../../support/faults.js";
 import {

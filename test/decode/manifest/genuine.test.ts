@@ -6,9 +6,8 @@ import {
   approvalNames,
   decodeManifest,
   decodeManifestEnvelope,
-  encodeBorshEnvelope,
-  encodeBorshManifest,
 } from "../../../src/decode/manifest/index.js";
+import { encodeBorshEnvelope, encodeBorshManifest } from "../../../src/lab/borsh.js";
 import { manifestHash } from "../../../src/verify/manifest-binding.js";
 import { checkApprovals } from "../../../src/verify/approvals.js";
 import { SignatureCache } from "../../../src/verify/signature-cache.js";

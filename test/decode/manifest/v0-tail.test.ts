@@ -5,10 +5,9 @@ import {
   type Manifest,
   decodeManifest,
   decodeManifestEnvelope,
-  encodeBorshEnvelope,
-  encodeBorshManifest,
   manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
+import { encodeBorshEnvelope, encodeBorshManifest } from "../../../src/lab/borsh.js";
 import { hex, join } from "../../support/cbor.js";
 import { faultsOf } from "../../support/faults.js";
 import { type Json, envelopeJson, jsonBytes, manifestJson, withMember } from "../../support/manifest.js";
