@@ -47,7 +47,7 @@ beforeAll(async () => {
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["classic-level", "@sigstore/*"],
+    external: ["@sigstore/*"],
     logLevel: "error",
     banner: {
       js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',

@@ -354,7 +354,6 @@ const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegE
         "^src/(?:client/key-file|provenance/index)\\.ts$",
     ),
   ],
-  ["classic-level, which has compiled code, only in the lab's store", /^classic-level/, /^src\/lab\/store\.ts$/],
   ["what a queue takes in the queue's files", /^(?:bullmq|ioredis)$/, /^src\/run\/node-/],
   ["@sigstore/verify only in the verifier of provenance", /^@sigstore\/verify/, /^src\/provenance\/index\.ts$/],
   [
@@ -487,7 +486,7 @@ describe("packages", () => {
     const imported = Object.keys({ ...dependencies, ...peerDependencies });
     expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual([...imported, ...OF_LAB].sort());
     for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
-    const peers = ["@sigstore/verify", "bullmq", "classic-level", "ioredis", "prom-client"];
+    const peers = ["@sigstore/verify", "bullmq", "ioredis", "prom-client"];
     expect(Object.keys(peerDependencies)).toEqual(peers);
   });
 

@@ -125,8 +125,7 @@ async function run(options: LabOptions, io: Io): Promise<void> {
 /** What to do about errors of the data folder, by their names. */
 const DATA_ADVICE: Readonly<Record<string, string>> = {
   LabFolderError: "",
-  StoreInUseError: " End that lab, or choose another folder.",
-  StoreMissingError: " Without --data, state is kept in memory.",
+  InUseError: " End that lab, or choose another folder.",
 };
 
 /** Turns errors that a user can fix into messages. */

@@ -509,7 +509,7 @@ export const COMMAND_OPTIONS = {
   completion: [],
   lab: [
     ["port", "0 for any free port (default: 0)"],
-    ["data", "keep the state in this folder, empty or of a lab, with the package classic-level (default: temporary)"],
+    ["data", "keep the state in this folder, empty or of a lab (default: temporary)"],
     ["fault", "misbehave in this way; may be given several times"],
     ["list-faults", "list the ways to misbehave: name, what is wrong, failed checks, [which calls detect it]"],
     ["manifest-version", "for the releases of a new lab, such as v2 (default: v1 for old releases, v2 for new ones)"],

@@ -27,7 +27,7 @@ export { type ApiKeyPair, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
 export { LabFolderError } from "./folder.js";
-export { StoreInUseError, StoreMissingError } from "./store.js";
+export { InUseError } from "../disk/lock.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 export type { LabPolicyFeed } from "./policy-feed.js";

@@ -2,7 +2,6 @@
 import { callable, plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, text } from "../decode/shapes.js";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -31,7 +30,7 @@ import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { type ServiceSettings, settingsShape } from "./settings.js";
 import { State, type Transaction } from "./state.js";
-import { type Store, loadLevelStore, memoryStore } from "./store.js";
+import { openStore } from "./store.js";
 import { createdAt, putUser } from "./users.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -39,8 +38,7 @@ export interface LabOptions {
   /** The port. Default: 0, which takes a free one. */
   readonly port?: number;
   /**
-   * Path of the folder for the state. It must be empty, new, or a lab's, and requires the package classic-level.
-   * Default: the state is in memory only.
+   * Path of the folder for the state. It must be empty, new, or a lab's. Default: the state is in memory only.
    */
   readonly dataFolder?: string;
   /** Returns the time for the service and its enclaves. */
@@ -141,9 +139,8 @@ const FAULTS_PATH = "/lab/faults";
 const FEED_PATH = "/lab/policy-feed.jsonl";
 
 /**
- * Starts a lab on the loopback. Rejects if the port is in use. Rejects with {@link StoreInUseError} if the folder is in
- * use, with {@link StoreMissingError} if classic-level is missing, and with {@link LabFolderError} if the folder is
- * neither empty, nor new, nor a lab's.
+ * Starts a lab on the loopback. Rejects if the port is in use. Rejects with {@link InUseError} if another
+ * process uses the folder, and with {@link LabFolderError} if the folder is neither empty, nor new, nor a lab's.
  * @example
  * ```ts
  * const lab = await startLab();
@@ -155,7 +152,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
   const options = typedOptions("options", given, LAB_OPTIONS);
   const wanted = readApplications(options.applications ?? []);
   const now = options.now ?? ((): Date => new Date());
-  const state = await State.open(await openStore(options.dataFolder));
+  const state = await openState(options.dataFolder);
   try {
     const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
     const misbehaviour = new Misbehaviour(fleet);
@@ -196,18 +193,16 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
   }
 }
 
-async function openStore(dataFolder: string | undefined): Promise<Store> {
-  if (dataFolder === undefined) return memoryStore();
-  // The package is loaded first, since nothing is written without it.
-  const openStoreIn = await loadLevelStore();
+async function openState(dataFolder: string | undefined): Promise<State> {
+  if (dataFolder === undefined) return new State(null);
   const folder = await claimFolder(dataFolder);
-  const store = await openStoreIn(join(dataFolder, "store"));
+  const store = await openStore(dataFolder);
   // The file of an earlier run has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  return store;
+  return new State(store);
 }
 
 async function openInstallation(

@@ -1,38 +1,30 @@
 /** Tables of immutable records, and transactions that replace them. */
-import type { JsonValue } from "../decode/json.js";
 import type { Table, Tables } from "./records.js";
-import type { Change, Store } from "./store.js";
+import type { Store, StoredTables } from "./store.js";
 
-export interface Reader {
-  get<T extends Table>(table: T, id: string): Tables[T] | undefined;
-  all<T extends Table>(table: T): Tables[T][];
-}
-
-export class State implements Reader {
-  readonly #store: Store;
-  readonly #tables = new Map<Table, Map<string, unknown>>();
-  #last: Promise<unknown> = Promise.resolve();
-
-  private constructor(store: Store) {
-    this.#store = store;
-  }
-
-  static async open(store: Store): Promise<State> {
-    const state = new State(store);
-    state.#apply(await store.read());
-    return state;
-  }
+/** Reads records. */
+export abstract class Reader {
+  protected abstract tables: StoredTables;
 
   get<T extends Table>(table: T, id: string): Tables[T] | undefined {
-    return this.#tables.get(table)?.get(id) as Tables[T] | undefined;
+    return this.tables.get(table)?.get(id) as Tables[T] | undefined;
   }
 
   all<T extends Table>(table: T): Tables[T][] {
-    return [...this.records(table).values()];
+    return [...(this.tables.get(table)?.values() ?? [])] as Tables[T][];
   }
+}
 
-  records<T extends Table>(table: T): ReadonlyMap<string, Tables[T]> {
-    return (this.#tables.get(table) ?? new Map()) as ReadonlyMap<string, Tables[T]>;
+export class State extends Reader {
+  readonly #store: Store | null;
+  protected override tables: StoredTables;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Without a store, the state is in memory only. */
+  constructor(store: Store | null) {
+    super();
+    this.#store = store;
+    this.tables = store?.tables ?? new Map();
   }
 
   /**
@@ -41,11 +33,11 @@ export class State implements Reader {
    */
   async transact<R>(work: (tx: Transaction) => R | Promise<R>): Promise<R> {
     const run = this.#last.then(async () => {
-      const tx = new Transaction(this);
+      const tx = new Transaction(this.tables);
       const result = await work(tx);
-      const changes = tx.changes();
-      if (changes.length > 0) await this.#store.write(changes);
-      this.#apply(changes);
+      const changed = tx.changed();
+      if (changed !== null) await this.#store?.write(changed);
+      this.tables = changed ?? this.tables;
       for (const then of tx.later) then();
       return result;
     });
@@ -55,66 +47,44 @@ export class State implements Reader {
 
   async close(): Promise<void> {
     await this.#last;
-    await this.#store.close();
-  }
-
-  #apply(changes: readonly Change[]): void {
-    for (const { key, value } of changes) {
-      const [table, id] = split(key);
-      const records = this.#tables.get(table) ?? new Map<string, unknown>();
-      this.#tables.set(table, records);
-      if (value === undefined) records.delete(id);
-      else records.set(id, value);
-    }
+    await this.#store?.close();
   }
 }
 
 /** A transaction, which sees its own changes. */
-export class Transaction implements Reader {
+export class Transaction extends Reader {
   /** Functions that run after the changes are written. */
   readonly later: (() => void)[] = [];
-  readonly #base: State;
-  readonly #changes = new Map<string, unknown>();
+  protected override readonly tables: Map<Table, ReadonlyMap<string, unknown>>;
+  /** Copies of the tables that it changed. */
+  readonly #own = new Map<Table, Map<string, unknown>>();
 
-  constructor(base: State) {
-    this.#base = base;
-  }
-
-  get<T extends Table>(table: T, id: string): Tables[T] | undefined {
-    const key = `${table}/${id}`;
-    return this.#changes.has(key) ? (this.#changes.get(key) as Tables[T] | undefined) : this.#base.get(table, id);
-  }
-
-  all<T extends Table>(table: T): Tables[T][] {
-    const own = [...this.#changes].filter(([key]) => split(key)[0] === table);
-    if (own.length === 0) return this.#base.all(table);
-    const records = new Map<string, unknown>([
-      ...this.#base.records(table),
-      ...own.map(([key, value]) => [split(key)[1], value] as const),
-    ]);
-    return [...records.values()].filter((record) => record !== undefined) as Tables[T][];
+  constructor(tables: StoredTables) {
+    super();
+    this.tables = new Map(tables);
   }
 
   put<T extends Table>(table: T, id: string, record: Tables[T]): void {
-    this.#changes.set(`${table}/${id}`, record);
+    this.#ownTable(table).set(id, record);
   }
 
   delete(table: Table, id: string): void {
-    this.#changes.set(`${table}/${id}`, undefined);
+    this.#ownTable(table).delete(id);
   }
 
   afterwards(then: () => void): void {
     this.later.push(then);
   }
 
-  changes(): Change[] {
-    return [...this.#changes].map(([key, value]) =>
-      value === undefined ? { key } : { key, value: value as JsonValue },
-    );
+  /** Returns all tables; null if none has changed. */
+  changed(): StoredTables | null {
+    return this.#own.size === 0 ? null : this.tables;
   }
-}
 
-function split(key: string): [table: Table, id: string] {
-  const slash = key.indexOf("/");
-  return [key.slice(0, slash) as Table, key.slice(slash + 1)];
+  #ownTable(table: Table): Map<string, unknown> {
+    const own = this.#own.get(table) ?? new Map(this.tables.get(table));
+    this.#own.set(table, own);
+    this.tables.set(table, own);
+    return own;
+  }
 }

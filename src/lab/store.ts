@@ -1,90 +1,99 @@
 /**
- * Stores of the lab's state: in memory, or in a folder.
- *
- * The folder uses LevelDB (`classic-level`) without a server. Batches are atomic, durable with `sync`, and partial
- * writes of a killed process are dropped. The package has compiled code and an install script, so it is an optional
- * peer. Node 20 has no SQLite, and SQLite's packages download compiled code.
+ * Keeps the state of a lab in one JSON file, which each write replaces as a whole: once a write ends, its changes
+ * survive a crash. The file holds private keys.
  */
-import { mkdir } from "node:fs/promises";
-import type { ClassicLevel } from "classic-level";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { fromBase64, toBase64 } from "../bytes.js";
-import type { JsonValue } from "../decode/json.js";
+import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import { takeLock } from "../disk/lock.js";
+import { replaceWhole } from "../disk/whole.js";
+import { attempt } from "../errors.js";
+import { LabFolderError } from "./folder.js";
+import type { Table } from "./records.js";
 
-/** A change. Without a value, it removes the key. */
-export interface Change {
-  readonly key: string;
-  readonly value?: JsonValue;
-}
+/** The records of each table by their ids. */
+export type StoredTables = ReadonlyMap<Table, ReadonlyMap<string, unknown>>;
 
 export interface Store {
-  read(): Promise<readonly Required<Change>[]>;
-  /** Writes the changes atomically. Once it resolves, the changes survive a crash. */
-  write(changes: readonly Change[]): Promise<void>;
+  /** The tables when the store was opened. */
+  readonly tables: StoredTables;
+  write(tables: StoredTables): Promise<void>;
   close(): Promise<void>;
 }
 
-export function memoryStore(): Store {
-  return { read: async () => [], write: async () => {}, close: async () => {} };
-}
-
-/** Another process uses the folder. */
-export class StoreInUseError extends Error {
-  override readonly name = "StoreInUseError";
-}
-
-/** The package classic-level is not installed, or does not support this platform. */
-export class StoreMissingError extends Error {
-  override readonly name = "StoreMissingError";
-}
+const FILE = "lab-state.json";
+const FORMAT = "bootproof-lab-state/1";
+/** The folder of the database that earlier versions kept the state in. */
+const DATABASE = "store";
 
 /**
- * Opens or creates the store of a folder. Rejects with {@link StoreInUseError} if it is in use, and with Error if it
- * cannot be opened.
+ * Opens or creates the store in a lab's folder. Rejects with InUseError if another process uses it, and with
+ * {@link LabFolderError} if its file cannot be read as one.
  */
-type OpenStore = (folder: string) => Promise<Store>;
-
-/** Loads the package on demand, since a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
-export async function loadLevelStore(): Promise<OpenStore> {
+export async function openStore(folder: string): Promise<Store> {
+  const path = join(folder, FILE);
+  const lock = await takeLock(`${path}.lock`, "lab's folder");
+  const close = (): Promise<void> => lock.release();
   try {
-    const { ClassicLevel } = await import("classic-level");
-    return (folder) => openStore(ClassicLevel, folder);
+    const tables = await tablesIn(path, join(folder, DATABASE));
+    const texts = new WeakMap<object, string>();
+    const write = async (changed: StoredTables): Promise<void> => {
+      const text = fileText(changed, texts);
+      await lock.requireHeld();
+      await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
+    };
+    return { tables, write, close };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
-    throw new StoreMissingError(
-      `keeping a lab's state in a folder takes the package classic-level, which ${reason}: npm install classic-level@3`,
-      { cause: error },
+    await close();
+    throw error;
+  }
+}
+
+async function tablesIn(path: string, database: string): Promise<StoredTables> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (text === null && (await stat(database).catch(() => null)) === null) return new Map();
+  if (text === null)
+    throw new LabFolderError(
+      `its state is in the database of an older version (its folder ${DATABASE}), which this version does not read; ` +
+        "nothing was written. Give an empty folder",
     );
-  }
+  const json = attempt(() => parseJson(text)).value;
+  if (isJsonObject(json) && json["format"] === FORMAT && isJsonObject(json["tables"]))
+    return new Map(
+      Object.entries(json["tables"]).map(([table, records]) => [
+        table as Table,
+        recordsOf(table, records as JsonObject),
+      ]),
+    );
+  throw new LabFolderError(`its ${FILE} is not one that a lab wrote; nothing was written. Give an empty folder`);
 }
 
-async function openStore(Level: typeof ClassicLevel, folder: string): Promise<Store> {
-  // The folder holds private keys.
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
-  try {
-    await level.open();
-  } catch (error) {
-    const { code, message } = (error as { cause?: { code?: unknown; message?: string } }).cause ?? {};
-    if (code === "LEVEL_LOCKED") throw new StoreInUseError("in use by another lab");
-    throw new Error(`${folder} cannot be opened: ${message ?? String(error)}`, { cause: error });
-  }
-  return storeOf(level);
+function recordsOf(table: string, records: JsonObject): ReadonlyMap<string, unknown> {
+  const hasKeys = WITH_KEYS.some((one) => one === table);
+  return new Map(Object.entries(records).map(([id, record]) => [id, hasKeys ? withBytes(record) : record]));
 }
 
-function storeOf(level: ClassicLevel<string, string>): Store {
-  return {
-    async read() {
-      const entries = await level.iterator().all();
-      return entries.map(([key, value]) => ({ key, value: withBytes(JSON.parse(value) as JsonValue) as JsonValue }));
-    },
-    async write(changes) {
-      await level.batch(changes.map(operation), { sync: true });
-    },
-    close: () => level.close(),
+/** Returns the file. Records never change, so the text of each is made once. */
+function fileText(tables: StoredTables, texts: WeakMap<object, string>): string {
+  const textOf = (record: unknown): string => {
+    if (typeof record !== "object" || record === null) return JSON.stringify(record);
+    const text = texts.get(record) ?? JSON.stringify(record, bytesAsText);
+    texts.set(record, text);
+    return text;
   };
+  const all = [...tables].map(([table, records]) => {
+    const rows = [...records].map(([id, record]) => `${JSON.stringify(id)}: ${textOf(record)}`);
+    return `${JSON.stringify(table)}: {\n${rows.join(",\n")}\n}`;
+  });
+  return `{"format": "${FORMAT}", "tables": {\n${all.join(",\n")}\n}}\n`;
 }
 
+/** The tables with keys. Others hold JSON of clients, in which nothing is taken for bytes. */
+const WITH_KEYS: readonly Table[] = ["installation", "applications", "enclaves"];
 const BYTES = "$bytes";
 
 function bytesAsText(_: string, value: unknown): unknown {
@@ -94,11 +103,7 @@ function bytesAsText(_: string, value: unknown): unknown {
 function withBytes(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withBytes);
-  const [[name, text] = [], ...more] = Object.entries(value);
-  if (name === BYTES && more.length === 0) return fromBase64(text as string);
-  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withBytes(one)]));
-}
-
-function operation({ key, value }: Change): { type: "put"; key: string; value: string } | { type: "del"; key: string } {
-  return value === undefined ? { type: "del", key } : { type: "put", key, value: JSON.stringify(value, bytesAsText) };
+  const members = Object.entries(value);
+  if (members.length === 1 && members[0]![0] === BYTES) return fromBase64(members[0]![1] as string);
+  return Object.fromEntries(members.map(([name, member]) => [name, withBytes(member)]));
 }

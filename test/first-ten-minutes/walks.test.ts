@@ -173,9 +173,6 @@ describe.skipIf(missing.length > 0)("the first ten minutes", () => {
     });
 
     it("who has a lab, in two terminals", { timeout: 400_000 }, async () => {
-      // As the page says: the lab's store is a package of its own.
-      const install = await user.paste(["npm install --prefix . classic-level"], audit);
-      expect(install.status, install.stderr).toBe(0);
       const [first, second] = textsOf("docs/getting-started.md, With the lab") as [string, string];
       const lab = await user.start(first.replace(/^/, "node_modules/.bin/"), audit);
       try {

@@ -40,7 +40,7 @@ describe("bootproof lab", () => {
     });
     for (const file of [files.apiKeyFile, files.child.apiKeyFile, files.operator.apiKeyFile])
       expect(statSync(join(dataFolder, file)).mode & 0o777).toBe(0o600);
-    expect(statSync(join(dataFolder, "store")).mode & 0o077).toBe(0);
+    expect(statSync(join(dataFolder, "lab-state.json")).mode & 0o077).toBe(0);
     const anchor = new X509Certificate(readFileSync(join(dataFolder, files.trustAnchorFile)));
     expect(anchor.ca).toBe(true);
     expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(
@@ -92,7 +92,7 @@ describe("bootproof lab", () => {
     ]);
     const second = await new LabProcess("--data", dataFolder).ended;
     expect(second).toMatchObject({ code: 2, stdout: "" });
-    expect(second.stderr).toContain("in use by another lab");
+    expect(second.stderr).toContain("only one process may use a lab's folder");
     await lab.end("SIGTERM");
   });
 

@@ -1,12 +1,15 @@
 /** State survives restarts, and the death of the process at any moment. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
-import { type Lab, StoreInUseError, startLab } from "../../src/lab/index.js";
-import { loadLevelStore } from "../../src/lab/store.js";
+import { InUseError, type Lab, LabFolderError, startLab } from "../../src/lab/index.js";
+import { openStore } from "../../src/lab/store.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
+import type { Tables } from "../../src/lab/records.js";
 import { State } from "../../src/lab/state.js";
+import { bootproof } from "../cli/support.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { type Json, completed, judge, query, renameWallet, submit } from "./support.js";
 import { IS_LONG } from "../support/long.js";
@@ -76,7 +79,7 @@ describe("a restart", () => {
   it("is refused while another lab uses the folder", async () => {
     const dataFolder = folder();
     const lab = await startLab({ dataFolder });
-    await expect(startLab({ dataFolder })).rejects.toThrow(StoreInUseError);
+    await expect(startLab({ dataFolder })).rejects.toThrow(InUseError);
     await lab.close();
     await (await startLab({ dataFolder })).close();
   });
@@ -92,7 +95,7 @@ describe("a restart", () => {
 
 describe("a transaction", () => {
   it("changes nothing if it throws, and others continue", async () => {
-    const state = await State.open(await (await loadLevelStore())(folder()));
+    const state = new State(await openStore(folder()));
     await expect(
       state.transact((tx) => {
         tx.put("fingerprints", "a", "1");
@@ -116,13 +119,46 @@ describe("a transaction", () => {
   });
 
   it("stays invisible if it could not be written", async () => {
-    const state = await State.open({
-      read: async () => [],
+    const state = new State({
+      tables: new Map(),
       write: () => Promise.reject(new Error("disk full")),
       close: async () => {},
     });
     await expect(state.transact((tx) => tx.put("fingerprints", "a", "1"))).rejects.toThrow("disk full");
     expect(state.get("fingerprints", "a")).toBeUndefined();
+  });
+});
+
+describe("the file", () => {
+  const activity = { id: "a", organizationId: "o", status: "s", intent: { $bytes: "AAAA" } };
+  const record = { activity, userId: "u", operation: "o", parameters: {} } as unknown as Tables["activities"];
+
+  it("keeps keys as bytes, and JSON of clients as it is", async () => {
+    const [path, enclave] = [folder(), { key: generateQosKeyPair() } as Tables["enclaves"]];
+    const first = new State(await openStore(path));
+    await first.transact((tx) => (tx.put("activities", "a", record), tx.put("enclaves", "e", enclave)));
+    await first.close();
+    expect(readdirSync(path)).toEqual(["lab-state.json"]);
+    expect(statSync(join(path, "lab-state.json")).mode & 0o777).toBe(0o600);
+    const second = new State(await openStore(path));
+    expect([second.get("activities", "a"), second.get("enclaves", "e")]).toEqual([record, enclave]);
+    await second.close();
+  });
+
+  it.each([
+    ["the database of an older version", "store/CURRENT", "in the database of an older version"],
+    ["a file that no lab wrote", "lab-state.json", "lab-state.json is not one that a lab wrote"],
+  ])("is refused: %s", async (_, name, reason) => {
+    const path = folder();
+    await (await startLab({ dataFolder: path })).close();
+    rmSync(join(path, "lab-state.json"));
+    mkdirSync(join(path, "store"));
+    writeFileSync(join(path, name), "{}");
+    const before = readdirSync(path).sort();
+    await expect(startLab({ dataFolder: path })).rejects.toThrow(LabFolderError);
+    const { code, stderr } = await bootproof(["lab", "--data", path]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(readdirSync(path).sort()).toEqual(before);
   });
 });
 

@@ -134,12 +134,11 @@ async function questions(): Promise<object> {
   };
 }
 
-/** A stranger's folder with the package, and with what keeps a lab's state, which who wants that installs beside it. */
+/** A stranger's folder with the package. */
 async function installed(): Promise<string> {
   const folder = strangersFolder();
   const { tarball } = await pack(folder);
-  const store = `classic-level@${MANIFEST.peerDependencies["classic-level"]}`;
-  await npm(["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", tarball, store], folder);
+  await npm(["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", tarball], folder);
   return folder;
 }
 
