@@ -150,6 +150,8 @@ interface Greeted {
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
   const file = (name: string): string => shellWord(join(folder, name));
   const key = `--api-key-file ${files.apiKeyFile}`;
+  const anchor = `--trust-anchor ${files.trustAnchorFile}`;
+  const operators = `--manifest-set ${files.operatorsFile}`;
   const rows: [string, string][] = [
     ["base URL", lab.baseUrl],
     ["organization", `${lab.organizationId} (child: ${lab.childOrganizationId})`],
@@ -166,17 +168,23 @@ function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootpr
   return `The lab listens. Nothing in it is real: software keys, for tests only.
 
 ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
-In another terminal: fetch evidence of an enclave, pin what it shows, and verify it. VERIFIED:
+In another terminal: pin the newest release that the operators approved, and verify the enclave that runs it. VERIFIED:
   $ cd ${shellWord(folder)}
   $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
+  $ ${bootproof} release check ${files.releasesFolder} ${operators}
+  $ ${bootproof} pin --release ${files.newestRelease} --app signer ${operators} ${anchor} > lab-published.json
   $ ${bootproof} fetch --app signer ${key} > lab-boot.json
-  $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor ${files.trustAnchorFile} > lab-pinned.json
+  $ ${bootproof} verify --boot-proof lab-boot.json --app-proof ${files.appProofFile} --policy lab-published.json
+
+Only where nothing is published, pin what a boot proof shows. Warning: these values come from the evidence itself, no
+matter whose enclave it is, so compare them with a source that you trust. VERIFIED:
+  $ ${bootproof} pin --boot-proof lab-boot.json ${anchor} > lab-pinned.json
   $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
 Now the service lies: its enclave boots an older manifest, which was approved once. REJECTED, and why:
   ${switchTo('["stale-manifest"]')}
   $ ${bootproof} fetch --app signer ${key} > lab-older.json
-  $ ${bootproof} verify --boot-proof lab-older.json --policy lab-pinned.json
+  $ ${bootproof} verify --boot-proof lab-older.json --policy lab-published.json
   $ ${bootproof} explain policy.nonce
   ${switchTo("[]")}
 

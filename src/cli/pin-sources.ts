@@ -176,11 +176,13 @@ async function pinReleases(
   const { manifestSet: path, commitment } = flags;
   const json = await readManifestSet(files, path);
   const manifestSet = json === undefined ? undefined : files.decoded(path!, () => readSet(json));
+  const trustAnchors = await readTrustAnchors(files, flags.trustAnchor);
   const options = {
     ...pinOptions(flags),
     ...(isCommitmentKind(commitment) && { commitment }),
     ...(manifestSet && { manifestSet }),
     ...(base && { addTo: base.policy }),
+    ...(trustAnchors.length > 0 && { trustAnchors }),
   };
   return pinFolders(flags, options, files, io);
 }

@@ -105,7 +105,6 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["manifest-set", UNSEEN],
   ["quorum-key", UNSEEN],
   ["namespace", UNSEEN],
-  ["trust-anchor", [...SEEN, "build"]],
   ["allow-debug", SEEN],
   ["nonce", SEEN],
   ["provenance", SEEN],
@@ -172,6 +171,8 @@ function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
   const folders = areFolders(release);
   if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
   else if (folders[0] === false && release.length > 1) args.fault("--release: give one file, or any number of folders");
+  if (folders[0] === false && args.has("trust-anchor"))
+    args.fault("--trust-anchor requires folders of releases: a release's file has no operators of another service");
   if (folders[0] !== true) return;
   for (const option of ["quorum-key", "namespace"] as const)
     if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);

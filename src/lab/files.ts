@@ -15,6 +15,13 @@ export interface LabFiles extends Pick<
   /** The feed of the signed policy, and the file of what its consumers pin. */
   readonly policyFeedUrl: string;
   readonly policySignersFile: string;
+  /** The releases that the service published, with their approvals, and the folder of the newest one. */
+  readonly releasesFolder: string;
+  readonly newestRelease: string;
+  /** The keys of the operators who approve releases, and their threshold. */
+  readonly operatorsFile: string;
+  /** An app proof by the newest enclave of the signer, for the first address of the wallet. */
+  readonly appProofFile: string;
   /** A root user of the child organization. */
   readonly child: {
     readonly userId: string;
@@ -35,6 +42,8 @@ const PUBLIC = 0o644;
  */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const { child, operator } = lab;
+  const { files: published, ...places } = lab.published;
+  const appProofFile = "app.json";
   const files: LabFiles = {
     baseUrl: lab.baseUrl,
     organizationId: lab.organizationId,
@@ -48,6 +57,8 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
     faultsUrl: lab.faultsUrl,
     policyFeedUrl: lab.policyFeedUrl,
     policySignersFile: "lab-policy-signers.json",
+    ...places,
+    appProofFile,
     child: {
       userId: child.userId,
       walletId: child.walletId,
@@ -63,6 +74,8 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
     { name: files.trustAnchorFile, text: lab.trustAnchorPem, mode: PUBLIC },
     { name: files.policyFile, text: json(lab.policyFile), mode: PUBLIC },
     { name: files.policySignersFile, text: json(lab.policyFeed.signers), mode: PUBLIC },
+    { name: appProofFile, text: json(await lab.appProof()), mode: PUBLIC },
+    ...[...published].map(([name, text]) => ({ name, text, mode: PUBLIC })),
     { name: LAB_FILE, text: json(files), mode: PUBLIC },
   ];
   await (await claimFolder(folder)).write(written);

@@ -40,7 +40,8 @@ export interface EnclaveInfo extends ReplicaInfo {
 
 /** An enclave reboots when its certificate expires within this time. */
 const RENEWAL_MS = 15 * 60_000;
-const FIRST_NONCE = 7;
+/** The nonce of version 2026.9.0. */
+const FIRST_NONCE = 20_260_900;
 /** The number of enclaves of one deployment of a caller's application. */
 const REPLICAS = 2;
 
@@ -237,12 +238,21 @@ export class Fleet {
    * Returns the service's enclave that booted last. For a caller's application, returns the first replica, which signs.
    */
   latest(app: string, tx: Transaction): ReplicaInfo | undefined {
+    return this.#latest(app, tx)?.info;
+  }
+
+  #latest(app: string, tx: Transaction): Running | undefined {
     const running = this.#replicas(app);
     if (running.length === 0) return undefined;
     const latest = isApp(app)
       ? running.reduce((last, one) => (one.info.bootedAt >= last.info.bootedAt ? one : last))
       : running[0]!;
-    return this.#renewed(latest, tx).info;
+    return this.#renewed(latest, tx);
+  }
+
+  /** Makes an app proof by the enclave that {@link latest} returns. */
+  latestAppProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
+    return this.#latest(app, tx)!.enclave.appProof(payload(this.#now()));
   }
 
   /** Signs with the key of an earlier enclave, for faults. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
 
@@ -88,6 +88,7 @@ class LabFolder {
     await replaceWhole(join(this.#path, MARKER), markerText(this.#written), { mode: PUBLIC });
     for (const [index, { name, text, mode }] of files.entries()) {
       const path = join(this.#path, name);
+      await mkdir(dirname(path), { recursive: true });
       await (before[index] === null ? createOwn(path, text, mode) : replaceWhole(path, text, { mode }));
     }
   }

@@ -25,6 +25,7 @@ export type { ManyAccounts } from "./past-activities.js";
 export type { ServiceSettings } from "./settings.js";
 export { type ApiKeyPair, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
+export type { Published } from "./publication.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
 export { LabFolderError } from "./folder.js";
 export { InUseError } from "../disk/lock.js";

@@ -14,6 +14,7 @@ import {
 } from "./applications.js";
 import { authProxyResources } from "./auth-proxy.js";
 import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
+import { addressDerivationPayload } from "./enclave.js";
 import { type EnclaveInfo, Fleet, newFleet, newQuorumKeys } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
@@ -22,6 +23,7 @@ import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { MANY_ACCOUNTS, type ManyAccounts, putManyAccounts } from "./past-activities.js";
 import { type LabPolicyFeed, PolicyFeed } from "./policy-feed.js";
+import { Publication, type Published } from "./publication.js";
 import { type Nonces, type Seed, noncesId } from "./records.js";
 import type { Sources } from "./question.js";
 import { invalid } from "./refusal.js";
@@ -100,6 +102,13 @@ export interface Lab extends Seed {
   /** The signed policy. Its keys are new in each run. */
   readonly policyFeed: LabPolicyFeed;
   readonly policyFeedUrl: string;
+  /** The releases that the service published, with their operators' approvals. */
+  readonly published: Published;
+  /**
+   * Resolves to an app proof by the newest enclave of the signer, for the first address of the wallet. The same one,
+   * until that enclave reboots.
+   */
+  appProof(): Promise<JsonObject>;
   /** Turns these faults on and all others off. Null turns all off. Throws RangeError for an unknown name. */
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
   /** Boots an enclave of a new approved release. Rejects with RangeError if the release exists. */
@@ -185,8 +194,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
     const parts = { state, fleet, misbehaviour, settings, webhooks, httpServer, baseUrl, now, applications, feed };
-    const { organizationId } = seed;
-    return Object.assign(new RunningLab({ ...parts, organizationId }), seed);
+    const { organizationId, ids } = seed;
+    return Object.assign(new RunningLab({ ...parts, organizationId, walletId: ids.walletId }), seed);
   } catch (error) {
     await state.close();
     throw error;
@@ -279,14 +288,18 @@ interface Parts extends Sources {
   readonly applications: readonly LabApplication[];
   readonly feed: PolicyFeed;
   readonly organizationId: string;
+  readonly walletId: string;
 }
 
 class RunningLab implements Omit<Lab, keyof Seed> {
   readonly baseUrl: string;
   readonly #parts: Parts;
+  readonly #publication: Publication;
+  #appProof: JsonObject | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#publication = new Publication(parts.fleet);
     this.baseUrl = parts.baseUrl;
   }
 
@@ -345,6 +358,21 @@ class RunningLab implements Omit<Lab, keyof Seed> {
 
   get policyFeedUrl(): string {
     return `${this.baseUrl}${FEED_PATH}`;
+  }
+
+  get published(): Published {
+    return this.#publication.published(this.#parts.state);
+  }
+
+  async appProof(): Promise<JsonObject> {
+    const { state, fleet, walletId, organizationId } = this.#parts;
+    return state.transact((tx) => {
+      const { address, path } = tx.get("wallets", walletId)!.accounts[0]!;
+      const facts = { organizationId, walletId, derivationPath: path, address };
+      const known = this.#appProof?.["publicKey"] === fleet.latest("signer", tx)?.ephemeralKey;
+      if (!known) this.#appProof = fleet.latestAppProof("signer", (at) => addressDerivationPayload(at, facts), tx);
+      return this.#appProof!;
+    });
   }
 
   setFault(name: Parameters<Lab["setFault"]>[0]): void {

@@ -201,10 +201,7 @@ describe("wrong usage", () => {
     [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "exclude each other"],
     [["--release", RELEASE], "--release requires --app NAME"],
     [["--boot-proof", BOOT_1, "--app", "signer"], "--boot-proof and --app exclude each other: give one"],
-    [
-      ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
-      "--trust-anchor requires --boot-proof, --app, --image, --pcrs or --binary",
-    ],
+    [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor requires folders of releases"],
     [
       ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
       "--quorum-key requires --release, --image, --pcrs or --binary",

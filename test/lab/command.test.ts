@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { openSignedPolicy, parsePolicy } from "../../src/index.js";
@@ -60,6 +61,23 @@ describe("bootproof lab", () => {
     expect(await (await fetch(files.faultsUrl)).json()).toMatchObject({ faults: [] });
     expect(await lab.end("SIGINT")).toMatchObject({ code: 0, signal: null, stderr: "" });
     expect(existsSync(join(dataFolder, "lab.json"))).toBe(true);
+  });
+
+  it("prints commands that pin its published releases, verify, meet a lie and verify again", async () => {
+    const lab = new LabProcess("--data", join(folder(), "it's here"));
+    await lab.listening();
+    const printed = lab.stdout.slice(lab.stdout.indexOf("In another terminal"));
+    const commands = printed.split("\n").filter((line) => line.startsWith("  "));
+    const { stdout, stderr } = spawnSync("bash", ["-c", commands.join("\n")], { encoding: "utf8" });
+    const verdicts = stdout.match(/^(?:VERIFIED|REJECTED|AUTHENTIC|NOT VERIFIED)\b/gm);
+    // Each report says its verdict first and last.
+    expect(verdicts, stderr).toEqual(["VERIFIED", "VERIFIED", "REJECTED", "VERIFIED"].flatMap((one) => [one, one]));
+    expect(stdout).toMatch(/deployment "signer 2026\.9\.1"/);
+    // Each of two releases of both applications, and what the walk from a boot proof leaves open.
+    for (const text of ["2026.9.0", "2026.9.1", "policy-engine"]) expect(stdout).toContain(text);
+    expect(stderr).toContain("These values come from the evidence itself");
+    expect(stdout).toContain('"userName":"admin"');
+    await lab.end("SIGTERM");
   });
 
   it("works in a temporary folder that it removes", async () => {

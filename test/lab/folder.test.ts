@@ -37,6 +37,7 @@ function contents(path: string): Record<string, string> {
 }
 
 const WRITTEN = [
+  "app.json",
   "lab-api-key.json",
   "lab-child-api-key.json",
   "lab-folder.json",
@@ -45,6 +46,8 @@ const WRITTEN = [
   "lab-policy.json",
   "lab-trust-anchor.pem",
   "lab.json",
+  "operators.json",
+  "releases",
 ];
 
 describe("a lab's files", () => {
