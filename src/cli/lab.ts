@@ -105,7 +105,8 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
     io.progress("starting the lab");
-    const { startLab, writeLabFiles } = await import("../lab/index.js");
+    // Without the index, which has the forge of builds, too.
+    const [{ startLab }, { writeLabFiles }] = await Promise.all([import("../lab/lab.js"), import("../lab/files.js")]);
     const lab = await sayingWhy(options, () => startLab(options));
     try {
       const folder = options.dataFolder ?? temporary!;

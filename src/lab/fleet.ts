@@ -1,6 +1,6 @@
 /**
- * The lab's enclaves and the approved releases that they run. Each boot has a new ephemeral key, and its boot proof is
- * kept. Enclaves reboot before their certificates expire.
+ * The lab's enclaves and the approved releases that they run. Each boot has a new ephemeral key, and its boot proof
+ * remains available. Enclaves reboot before their certificates expire.
  */
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
@@ -87,6 +87,7 @@ export class Fleet {
   /** The enclaves by id, in boot order. */
   readonly #running = new Map<string, Running>();
   readonly #standbys = new Map<string, JsonObject>();
+  readonly #bootProofs = new WeakMap<QosKeyPair, JsonObject>();
   #turn = 0;
 
   constructor(saved: SavedFleet, now: () => Date) {
@@ -194,22 +195,15 @@ export class Fleet {
   }
 
   #boot(release: SavedRelease, tx: Transaction, enclaveId = releaseId(release)): Running {
-    const at = this.#now();
     const key = generateQosKeyPair();
     const setupKey = release.deployment && generateQosKeyPair();
     const saved = {
       enclaveId,
       app: release.app,
       release: release.name,
-      bootedAt: at.getTime(),
+      bootedAt: this.#now().getTime(),
       key,
-      bootProof: this.forgeBootProof(release, at, key, { ...(setupKey && { otherKey: setupKey }) }),
-      ...(setupKey && {
-        setup: {
-          key: setupKey,
-          bootProof: this.forgeBootProof(release, at, setupKey, setupOptions(key)),
-        },
-      }),
+      ...(setupKey && { setupKey }),
     };
     tx.put("enclaves", toHex(key.publicKey), saved);
     const running = { info: infoOf(saved, release, key), release, enclave: this.#softwareEnclave(release, key) };
@@ -260,6 +254,28 @@ export class Fleet {
     return this.#softwareEnclave(release, saved.key).appProof(payload, alter);
   }
 
+  /** Returns the boot proof of an enclave. It is made when somebody first wants it, and stays the same in this run. */
+  bootProof(saved: SavedEnclave, reader: Reader): JsonObject {
+    return this.#proven(saved, saved.key, saved.setupKey && { otherKey: saved.setupKey }, reader);
+  }
+
+  /** Returns the boot proof of the setup key of a caller's application. */
+  setupProof(saved: SavedEnclave, reader: Reader): JsonObject {
+    return this.#proven(saved, saved.setupKey!, setupOptions(saved.key), reader);
+  }
+
+  #proven(
+    { app, release: name, bootedAt }: SavedEnclave,
+    key: QosKeyPair,
+    options: Partial<ForgeOptions> | undefined,
+    reader: Reader,
+  ): JsonObject {
+    const release = reader.get("releases", releaseId({ app, name }))!;
+    const made = this.#bootProofs.get(key) ?? this.forgeBootProof(release, new Date(bootedAt), key, options);
+    this.#bootProofs.set(key, made);
+    return made;
+  }
+
   forgeBootProof(
     release: SavedRelease,
     at: Date,
@@ -274,6 +290,8 @@ export class Fleet {
       encoding: release.encoding,
       generation: release.generation,
       ...(release.spelling && { spelling: release.spelling }),
+      // The same key each time: PCR16 stays the same if a boot proof is made again.
+      otherKey: this.forge(release).ephemeralKey,
       payloads: [],
       ...alterations,
     }).bootProof;

@@ -37,7 +37,7 @@ export class Misbehaviour {
   /**
    * Replacements by their own keys. Never cleared, since a boot proof remains available after its enclave has ended.
    */
-  readonly #booted = new Map<string, SavedEnclave>();
+  readonly #booted = new Map<string, SavedEnclave & { readonly bootProof: JsonObject }>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
   constructor(fleet: Fleet) {
@@ -83,7 +83,7 @@ export class Misbehaviour {
     const anyKey = this.#on.some(({ behaviour }) => behaviour.anyKey);
     const any = anyKey ? reader.all("enclaves").filter(({ app }) => isApp(app)) : [];
     const saved = reader.get("enclaves", ephemeralKey) ?? any.at(-1);
-    if (saved === undefined || !this.#altersBoot) return saved?.bootProof;
+    if (saved === undefined || !this.#altersBoot) return saved && this.#fleet.bootProof(saved, reader);
     const made = this.#forged.get(ephemeralKey) ?? this.#forgeLive(saved, reader);
     this.#forged.set(ephemeralKey, made);
     return made;
@@ -97,8 +97,8 @@ export class Misbehaviour {
   /** Returns the boot proof of the enclave's setup key, made before the shares arrived. */
   setupProof(honest: SavedEnclave, reader: Reader): JsonObject {
     const saved = this.running(honest, reader);
-    const { key, bootProof } = saved.setup!;
-    if (!this.#altersBoot) return bootProof;
+    if (!this.#altersBoot) return this.#fleet.setupProof(saved, reader);
+    const key = saved.setupKey!;
     const id = toHex(key.publicKey);
     const target = { ...this.#targetOf(saved, reader), key };
     const made = this.#forged.get(id) ?? this.#forgeBootProof(target, setupOptions(saved.key));
@@ -195,14 +195,13 @@ export class Misbehaviour {
   #boot(honest: SavedEnclave, reader: Reader): Booted {
     const ephemeralKey = generateQosKeyPair();
     const [key, unproven] = [toHex(ephemeralKey.publicKey), { ...honest, key: ephemeralKey }];
-    const saved = { ...unproven, bootProof: this.#forgeLive(unproven, reader) };
-    this.#booted.set(key, saved);
-    return { key, saved };
+    this.#booted.set(key, { ...unproven, bootProof: this.#forgeLive(unproven, reader) });
+    return { key, saved: unproven };
   }
 
   #forgeLive(saved: SavedEnclave, reader: Reader): JsonObject {
-    const { setup } = saved;
-    return this.#forgeBootProof(this.#targetOf(saved, reader), setup && { otherKey: setup.key });
+    const { setupKey } = saved;
+    return this.#forgeBootProof(this.#targetOf(saved, reader), setupKey && { otherKey: setupKey });
   }
 
   #forgeBootProof(target: TargetEnclave, honest: Partial<ForgeOptions> = {}): JsonObject {

@@ -64,12 +64,16 @@ export class PolicyFeed implements LabPolicyFeed {
   /** Counts reads of a feed that changes. */
   reads = 0;
   readonly #policy: () => JsonObject;
-  readonly #versions: LabVersion[] = [];
+  readonly #made: LabVersion[] = [];
 
   constructor(policy: () => JsonObject, now: () => Date) {
     [this.#policy, this.now] = [policy, now];
-    this.publish();
-    this.publish();
+  }
+
+  /** The versions. The first two are made when somebody first wants them, since few do. */
+  get #versions(): LabVersion[] {
+    while (this.#made.length < 2) this.#made.push(this.next({}, this.#made.at(-1) ?? null));
+    return this.#made;
   }
 
   /** Who signs the next version. */
@@ -95,11 +99,11 @@ export class PolicyFeed implements LabPolicyFeed {
 
   /** Returns another version of the newest one's number. */
   other(): LabVersion {
-    return this.next({ members: { policy: { ...this.#policy(), name: "other" } } }, this.#versions.at(-2));
+    return this.next({ members: { policy: { ...this.#policy(), name: "other" } } }, this.#versions.at(-2)!);
   }
 
   /** Returns a version that follows `before`. All keys in force sign it, unless that is changed. */
-  next(changes: VersionChanges, before: LabVersion | undefined = this.#versions.at(-1)): LabVersion {
+  next(changes: VersionChanges, before: LabVersion | null = this.#versions.at(-1)!): LabVersion {
     const inForce = before?.team ?? this.#first;
     const { team = inForce, by = inForce, envelope = (text: string): string => text } = changes;
     const members = {

@@ -90,7 +90,7 @@ const DOCUMENTED: {
   getTvcDeployment(question) {
     const release = releaseOf(question);
     const application = question.state.all("applications").find(({ appId }) => appId === release.app)!;
-    const manifest = String(enclaveOf(release, question).bootProof["qosManifestB64"]);
+    const manifest = String(question.fleet.bootProof(enclaveOf(release, question), question.state)["qosManifestB64"]);
     return { tvcDeployment: deploymentJson(application, release, manifest) };
   },
 

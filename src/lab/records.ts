@@ -175,9 +175,8 @@ export interface SavedEnclave {
   readonly release: string;
   readonly bootedAt: number;
   readonly key: QosKeyPair;
-  readonly bootProof: JsonObject;
-  /** Key and boot proof from before the shares arrived, if the enclave is of a {@link SavedApplication}. */
-  readonly setup?: { readonly key: QosKeyPair; readonly bootProof: JsonObject };
+  /** The key from before the shares arrived, if the enclave is of a {@link SavedApplication}. */
+  readonly setupKey?: QosKeyPair;
 }
 
 /** The data for clients of the lab. */
