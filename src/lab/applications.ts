@@ -237,7 +237,7 @@ export class RunningApplication implements LabApplication {
   }
 
   async signBytes(bytes: Uint8Array): Promise<SignedBytesAnswer> {
-    const key = loadQosKeyPair((await this.#replica(0)).key);
+    const { key } = await this.#replica(0);
     const [message, publicKey, signature] = [bytes, key.publicKey, qosSign(key, bytes)].map(toHex);
     const scheme = "SIGNATURE_SCHEME_TURNKEY_P256_EPHEMERAL_KEY";
     return { message: message!, publicKey: publicKey!, scheme, signature: signature! };
