@@ -276,6 +276,8 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/run/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",
   "src/client/operations.ts CAIP2_CHAINS": "each of them is sent",
   "src/client/operations.ts queryBody": "what is sent is read by it",
+  "src/client/operations.ts submitBody": "what is sent is read by it",
+  "src/lab/addresses-of.ts FORMATS_OF_ADDRESSES": "an account of each format signs",
   "src/lab/sigstore.ts LAB_BUILD": "policies demand the build that the lab attests",
   "src/report/report.ts ReportParts": "reports are made of parts that no verification has",
   "src/client/stamp.ts derSignature": "a unit with many cases",

@@ -1,30 +1,27 @@
 /** The service's auth proxy: sign-ups and log-ins, without a stamp. */
-import { randomUUID } from "node:crypto";
-import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import { type ReadOf, type Shape, list, nonEmptyText, object, optional, text } from "../decode/shapes.js";
+import { type ReadOf, type Shape, list, matching, nonEmptyText, object, optional, text } from "../decode/shapes.js";
 import { generateApiKey } from "./api-key.js";
 import type { Fleet } from "./fleet.js";
 import type { Resource } from "./http.js";
-import { generateKeyPair, publicPoint } from "./keys.js";
-import { apiKeyShape, compressedKey, makeSubOrganization, walletShape } from "./new-keys.js";
-import { LAB_OPERATIONS, SESSION_KEY } from "./operations.js";
+import { createSubOrganization, walletShape } from "./new-keys.js";
+import { LAB_OPERATIONS } from "./operations.js";
 import { putPastActivity } from "./past-activities.js";
 import { generateQosKeyPair } from "./qos.js";
 import type { Sources } from "./question.js";
 import type { Organization, UserRecord } from "./records.js";
-import { Refusal, invalid, notFound } from "./refusal.js";
+import { Refusal } from "./refusal.js";
 import { parsed } from "./service.js";
+import { SESSION_SECONDS, beginOtp, contactIn, openSession, verificationToken } from "./session.js";
 import type { Transaction } from "./state.js";
-import { claimsOf, otpClaims, otpToken, sessionToken, signedBundle } from "./tokens.js";
-import { newApiKey, putUser } from "./users.js";
+import { otpToken } from "./tokens.js";
+import { apiKeyShape } from "./users.js";
 
 const UNAUTHENTICATED = { status: 401, code: 16 };
-const SESSION_SECONDS = "900";
 const OPEN = { unknown: "ignore" } as const;
 const otpShape = object({ otpType: nonEmptyText, contact: nonEmptyText }, OPEN);
+const compressedKey = matching(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex");
 const verifyShape = object({ otpId: text, publicKey: optional(compressedKey) }, OPEN);
-type Otp = ReadOf<typeof otpShape>;
 const loginShape = object(
   { publicKey: compressedKey, organizationId: optional(text), verificationToken: optional(text) },
   OPEN,
@@ -47,8 +44,7 @@ interface Serving {
   readonly fleet: Fleet;
   /** The parent of all sub-organizations. */
   readonly organization: Organization;
-  /** The one-time passwords by id. */
-  readonly otps: Map<string, Otp>;
+  readonly quorumKey: Fleet["quorumKey"];
 }
 
 interface Operation {
@@ -72,21 +68,17 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     oidcToken: otpToken(generateQosKeyPair(), { iss: "https://lab.example", aud: clientId, nonce }),
   })),
   oauth_login: logIns,
-  otp_init: operation(otpShape, (otp, serving) => ({ otpId: beginOtp(otp, serving) })),
-  otp_init_v2: operation(otpShape, (otp, serving) => {
-    // The lab decrypts nothing, so it keeps no private key.
-    const targetPublic = toHex(publicPoint(generateKeyPair("prime256v1")));
-    const data = { targetPublic, organizationId: serving.organization.organizationId };
-    const otpEncryptionTargetBundle = signedBundle(serving.fleet.tokenKey("tls-fetcher"), data);
-    return { otpId: beginOtp(otp, serving), otpEncryptionTargetBundle };
-  }),
+  otp_init: operation(otpShape, (otp, serving) => ({ otpId: beginOtp(serving, otp).otpId })),
+  otp_init_v2: operation(otpShape, (otp, serving) => ({ ...beginOtp(serving, otp) })),
   otp_login: logIns,
   otp_login_v2: logIns,
-  otp_verify: operation(verifyShape, verifyOtp),
+  otp_verify: operation(verifyShape, ({ otpId, publicKey }, serving) => ({
+    verificationToken: verificationToken(serving, otpId, publicKey),
+  })),
   // The key is in the encrypted part, so this one is made up.
-  otp_verify_v2: operation(verifyShape, ({ otpId }, serving) =>
-    verifyOtp({ otpId, publicKey: generateApiKey().publicKey }, serving),
-  ),
+  otp_verify_v2: operation(verifyShape, ({ otpId }, serving) => ({
+    verificationToken: verificationToken(serving, otpId, generateApiKey().publicKey),
+  })),
   signup: signUps,
   signup_v2: signUps,
   wallet_kit_client_params: operation(object({}, OPEN), () => ({})),
@@ -100,7 +92,6 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 /** Returns the resources of the auth proxy by path. */
 export function authProxyResources(sources: Sources, organizationId: string): [path: string, resource: Resource][] {
   const { state, fleet, misbehaviour, now: clock } = sources;
-  const otps = new Map<string, Otp>();
   return Object.entries(OPERATIONS).map(([name, { shape, answer }]) => {
     const post: Resource["post"] = (json, headers) => {
       if ((headers["x-auth-proxy-config-id"] ?? "") === "")
@@ -109,7 +100,8 @@ export function authProxyResources(sources: Sources, organizationId: string): [p
       return state.transact((tx) => {
         const now = clock();
         const organization = tx.get("organizations", organizationId)!;
-        const honest = answer(request, { tx, now, fleet, organization, otps });
+        const quorumKey: Fleet["quorumKey"] = (app) => fleet.quorumKey(app);
+        const honest = answer(request, { tx, now, fleet, organization, quorumKey });
         return misbehaviour.auth(honest, { operation: name, request, reader: tx, now });
       });
     };
@@ -117,51 +109,17 @@ export function authProxyResources(sources: Sources, organizationId: string): [p
   });
 }
 
-function beginOtp(otp: Otp, { otps }: Serving): string {
-  const otpId = randomUUID();
-  otps.set(otpId, otp);
-  return otpId;
-}
-
-/** Accepts every code. */
-function verifyOtp({ otpId, publicKey }: ReadOf<typeof verifyShape>, serving: Serving): JsonObject {
-  const { otps, now, fleet, organization } = serving;
-  const otp = otps.get(otpId);
-  if (otp === undefined) throw notFound(`there is no one-time password ${otpId}`);
-  const { organizationId: organization_id } = organization;
-  const members = { verification_type: otp.otpType, contact: otp.contact, organization_id };
-  const claims = otpClaims(now, { ...members, ...(publicKey !== undefined && { public_key: publicKey }) });
-  return { verificationToken: otpToken(fleet.tokenKey("tls-fetcher"), claims) };
-}
-
 function logIn(
   { publicKey, organizationId, verificationToken }: ReadOf<typeof loginShape>,
   serving: Serving,
 ): JsonObject {
-  const { tx, now, fleet } = serving;
+  const { tx } = serving;
   const record =
     organizationId === undefined
       ? customer(serving, verificationToken === undefined ? () => true : named(contactIn(verificationToken)))
       : tx.get("users", tx.get("organizations", organizationId)?.rootUserIds[0] ?? "");
   if (record === undefined) throw new Refusal("ORGANIZATION_NOT_FOUND", "there is no organization of this user");
-  const key = newApiKey("session", publicKey, now, { type: SESSION_KEY, expirationSeconds: SESSION_SECONDS });
-  putUser(tx, record, { apiKeys: [...record.user.apiKeys, key] }, now);
-  const claims = {
-    exp: Math.floor(now.getTime() / 1000) + Number(SESSION_SECONDS),
-    public_key: publicKey,
-    session_type: "SESSION_TYPE_READ_WRITE",
-    user_id: record.user.userId,
-    organization_id: record.organizationId,
-  };
-  return { session: sessionToken(fleet.tokenKey("notarizer"), claims) };
-}
-
-function contactIn(verificationToken: string): string {
-  try {
-    return String(claimsOf(verificationToken)["contact"]);
-  } catch {
-    throw invalid("verificationToken: not a token");
-  }
+  return { session: openSession(serving, record, publicKey) };
 }
 
 /** Makes a sub-organization by an activity of its parent, as the service does. */
@@ -174,7 +132,7 @@ function signUp(request: ReadOf<typeof signupShape>, { tx, now, fleet, organizat
     rootQuorumThreshold: 1 as const,
     ...(wallet && { wallet }),
   };
-  const outcome = makeSubOrganization({ tx, organization, parameters, now });
+  const outcome = createSubOrganization({ tx, organization, parameters, now });
   const { organizationId, rootUserIds } = organization;
   const submitted = { organizationId, userId: rootUserIds[0]!, parameters: parameters as unknown as JsonObject };
   const id = putPastActivity(

@@ -1,9 +1,10 @@
-/** Operations of the lab. An operation is one row: its names, the shape of its parameters, and its effect. */
+/** What a submit is given, and what comes of it. */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
-import type { SubmitOperation } from "../client/operations.js";
-import type { Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
+import type { QosKeyPair } from "./qos.js";
 import type { Organization, UserRecord } from "./records.js";
+import { invalid } from "./refusal.js";
+import type { App, TokenApp } from "./release.js";
 import type { Transaction } from "./state.js";
 
 export interface Call<Parameters> {
@@ -12,6 +13,8 @@ export interface Call<Parameters> {
   readonly actor: UserRecord;
   readonly parameters: Parameters;
   readonly now: Date;
+  /** Returns the quorum key of an application, which signs tokens and bundles. */
+  readonly quorumKey: (app: App | TokenApp) => QosKeyPair;
 }
 
 export interface Outcome {
@@ -22,30 +25,6 @@ export interface Outcome {
   readonly addresses?: readonly AddressDerivationProof[];
 }
 
-/** Runs an operation. It checks everything before it changes anything, and throws Refusal. */
-export type CarryOut<Parameters> = (call: Call<Parameters>) => Outcome | Promise<Outcome>;
-
-export interface LabOperation extends Omit<SubmitOperation, "group" | "result"> {
-  /** Runs the operation. `parameters` must match the shape. */
-  readonly carryOut: CarryOut<JsonObject>;
-}
-
-/** Makes an operation. Its path, its intent member and its result member are named after its type. */
-export function operation<T>(
-  type: string,
-  parameters: Shape<T>,
-  carryOut: CarryOut<T>,
-  resultVersion?: string,
-): LabOperation {
-  const [, words, version = ""] = /^ACTIVITY_TYPE_(.+?)(?:_(V\d+))?$/.exec(type)!;
-  const name = words!.toLowerCase();
-  const camel = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  return {
-    name,
-    type,
-    parameters,
-    intentMember: `${camel}Intent${version}`,
-    resultMember: `${camel}Result${resultVersion ?? version}`,
-    carryOut: carryOut as CarryOut<unknown>,
-  };
+export function refuseEmpty(name: string, items: readonly unknown[]): void {
+  if (items.length === 0) throw invalid(`parameters.${name}: empty`);
 }

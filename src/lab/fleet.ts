@@ -120,11 +120,12 @@ export class Fleet {
   /** Returns the policy of {@link policyFile} with deployments that pin the quorum keys of tokens. */
   tokenPolicyFile(reader: Reader): JsonObject {
     const policy = this.policyFile(reader);
-    const deployments = TOKEN_APPS.map((app) => this.#pinsOfTokens(app));
+    const deployments = [...TOKEN_APPS, "signer" as const].map((app) => this.#pinsOfTokens(app));
     return { ...policy, deployments: [...(policy["deployments"] as JsonObject[]), ...deployments] };
   }
 
-  tokenKey(app: TokenApp): QosKeyPair {
+  /** Returns the quorum key of an application, which signs tokens and bundles. */
+  quorumKey(app: App | TokenApp): QosKeyPair {
     return this.#saved.quorumKeys[app];
   }
 
@@ -346,7 +347,7 @@ export class Fleet {
       quorumKey: quorumKeys[app],
       operators,
       shareholders,
-      namespace: { name: `${isApp(app) ? "lab" : "prod"}/${app}`, nonce: release.nonce },
+      namespace: { name: `lab/${app}`, nonce: release.nonce },
       pivotHash: sha256(toUtf8(`lab application ${id}`)),
     };
   }
@@ -377,11 +378,13 @@ export class Fleet {
     };
   }
 
-  #pinsOfTokens(app: TokenApp): JsonObject {
+  /** Returns the pins of a quorum key in the namespace that the service's tokens and bundles have. */
+  #pinsOfTokens(app: TokenApp | "signer"): JsonObject {
     const release = { app, name: "lab.1", nonce: FIRST_NONCE };
+    const namespace = { name: `prod/${app}`, nonce: FIRST_NONCE };
     return {
-      ...labDeployment(this.#makeForge(release, this.#partsOf(release, app))),
-      name: releaseId(release),
+      ...labDeployment(this.#makeForge(release, { ...this.#partsOf(release, app), namespace })),
+      name: isApp(app) ? `${app} bundles` : releaseId(release),
       appProofs: { types: [`lab ${app}`] },
     };
   }

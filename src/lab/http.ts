@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { Refusal, notFound } from "./refusal.js";
-import { Service, bodyJson } from "./service.js";
+import { GUESS_HEADER, Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /**
@@ -35,6 +35,7 @@ type Resources = ReadonlyMap<string, Resource>;
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
 /** The lab has no secrets, so every origin is allowed. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
+const EXPOSED = { "Access-Control-Expose-Headers": Object.keys(GUESS_HEADER).join(", ") } as const;
 
 export class HttpServer {
   readonly #server: Server;
@@ -74,7 +75,10 @@ async function answer(
   response.on("error", () => request.destroy());
   try {
     if (request.method === "OPTIONS") preflight(request, response, resources);
-    else send(response, 200, await bodyOf(request, service, resources));
+    else {
+      const body = await bodyOf(request, service, resources);
+      send(response, 200, body, Service.guesses(pathOf(request)) ? GUESS_HEADER : {});
+    }
   } catch (error) {
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed: a bug in the lab");
@@ -148,7 +152,13 @@ function send(
   if (response.destroyed || response.headersSent) return;
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   const type = typeof body === "string" ? "application/jsonl" : "application/json";
-  response.writeHead(status, { ...ANY_ORIGIN, ...more, "Content-Type": type, "Content-Length": bytes.length });
+  response.writeHead(status, {
+    ...ANY_ORIGIN,
+    ...EXPOSED,
+    ...more,
+    "Content-Type": type,
+    "Content-Length": bytes.length,
+  });
   response.end(bytes);
 }
 

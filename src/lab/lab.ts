@@ -1,7 +1,6 @@
 /** Runs a complete service on this machine, for tests, demos and SDK authors. */
 import { callable, plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, text } from "../decode/shapes.js";
-import { randomUUID } from "node:crypto";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -33,7 +32,7 @@ import { Service } from "./service.js";
 import { type ServiceSettings, settingsShape } from "./settings.js";
 import { State, type Transaction } from "./state.js";
 import { openStore } from "./store.js";
-import { createdAt, putUser } from "./users.js";
+import { authenticatorOf, putUser } from "./users.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
@@ -413,17 +412,7 @@ class RunningLab implements Omit<Lab, keyof Seed> {
     return state.transact((tx) => {
       const record = tx.get("users", userId);
       if (record === undefined) throw new RangeError(`there is no user ${userId}`);
-      const authenticator = {
-        transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"],
-        attestationType: "none",
-        aaguid: "00000000-0000-0000-0000-000000000000",
-        credentialId,
-        model: "software passkey",
-        credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
-        authenticatorId: randomUUID(),
-        authenticatorName: "passkey",
-        ...createdAt(now()),
-      };
+      const authenticator = authenticatorOf("passkey", credentialId, publicKey, now());
       const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
       putUser(
         tx,
@@ -431,7 +420,7 @@ class RunningLab implements Omit<Lab, keyof Seed> {
         { authenticators: [...record.user.authenticators, authenticator] },
         now(),
       );
-      return authenticator.authenticatorId;
+      return String(authenticator["authenticatorId"]);
     });
   }
 

@@ -121,7 +121,7 @@ export class Misbehaviour {
   /** Returns the answer of the auth proxy with the faults that are on, those of boots and app proofs included. */
   auth(honest: JsonObject, call: Omit<AuthAnswering, "sign" | "key">): JsonObject {
     const sign: Answering["sign"] = (like, payload) => this.#signed(like, payload, call.reader);
-    const answering = { ...call, sign, key: this.#fleet.tokenKey.bind(this.#fleet) };
+    const answering = { ...call, sign, key: this.#fleet.quorumKey.bind(this.#fleet) };
     const altered = this.#on
       .filter(({ behaviour: { needs } }) => needs?.includes(call.operation))
       .reduce((answer, { behaviour }) => behaviour.auth?.(answer, answering) ?? answer, honest);

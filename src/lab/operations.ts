@@ -1,146 +1,389 @@
-/** The submits that the lab carries out. */
-import { FEATURE_NAME_WEBHOOK, SUBMIT_OPERATIONS, type SubmitName } from "../client/operations.js";
-import type { ReadOf } from "../decode/shapes.js";
-import type { CarryOut, LabOperation } from "./call.js";
-import { KEY_OPERATIONS } from "./new-keys.js";
-import { SIGNING_OPERATIONS } from "./signing.js";
-import { TRANSFER_OPERATIONS } from "./transfers.js";
-import type { ApiKey } from "./records.js";
-import { invalid, notAllowed, notFound } from "./refusal.js";
-import { sealSession } from "./session.js";
-import { isExpired } from "./stamps.js";
-import { isRoot, newApiKey, owned, putUser, userOf } from "./users.js";
+/**
+ * The submits, a row each: parameters, and what the submit does. The path is the key in snake case. Parameters are the
+ * client's where it has the operation, or in the notation of `shapeOf`, with the names of the newest interface.
+ */
+import { randomUUID } from "node:crypto";
+import { FEATURE_NAME_WEBHOOK, SUBMIT_OPERATIONS, documentedOnly } from "../client/operations.js";
+import type { JsonObject } from "../decode/json.js";
+import type { Shape } from "../decode/shapes.js";
+import {
+  createPrivateKeys,
+  createSubOrganization,
+  createWallet,
+  createWalletAccounts,
+  keyShapes,
+  walletShape,
+} from "./new-keys.js";
+import { createPolicies, createPolicy, deletePolicies, policyShapes, updatePolicy } from "./policies.js";
+import { invalid, notFound } from "./refusal.js";
+import type { Call, Outcome } from "./call.js";
+import { accepts, creates, deletes, keptOf, submit, tableOf, updates } from "./rows.js";
+import {
+  createReadWriteSession,
+  initOtp,
+  initOtpAuth,
+  loginShapes,
+  oauth,
+  oauthLogin,
+  otpAuth,
+  otpLogin,
+  stampLogin,
+  verifyOtp,
+  verifyOtpV1,
+} from "./session.js";
+import { signRawPayload, signRawPayloads, signTransaction, signingShapes } from "./signing.js";
+import { createUserTag, deleteUserTags, updateUserTag } from "./tags.js";
+import {
+  deleteKeys,
+  deleteSubOrganization,
+  deleteWalletAccounts,
+  exportPrivateKey,
+  exportWallet,
+  exportWalletAccount,
+  importPrivateKey,
+  importWallet,
+  initImport,
+  walletOf,
+} from "./transfers.js";
+import {
+  addCredentials,
+  createUsers,
+  deleteCredentials,
+  deleteUsers,
+  ownedOf,
+  updateUser,
+  userOf,
+  userShapes,
+} from "./users.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
-export const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
-const DEFAULT_SESSION_SECONDS = "900";
-/** Longest session in seconds, which is 30 days. */
-const MAX_SESSION_SECONDS = 2_592_000;
-
-/** The submits of the client's table that have a file of their own here. */
-type Elsewhere = keyof typeof KEY_OPERATIONS | keyof typeof SIGNING_OPERATIONS;
-
-const EFFECTS: {
-  readonly [N in Exclude<SubmitName, Elsewhere>]: CarryOut<ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>>;
-} = {
-  updateWallet({ tx, organization, parameters }) {
-    const { walletId, walletName } = parameters;
-    const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
-    const renamed = { ...wallet, walletName: walletName ?? wallet.walletName };
-    tx.put("wallets", walletId, renamed);
-    const addresses = wallet.accounts.map(({ path, address }) => ({
-      organizationId: wallet.organizationId,
-      walletId,
-      derivationPath: path,
-      address,
-    }));
-    return { result: { walletId }, addresses };
-  },
-
-  updateFiatOnRampCredential({ tx, organization, parameters }) {
-    const { fiatOnrampCredentialId, ...fields } = parameters;
-    const credential = owned(
-      tx.get("credentials", fiatOnrampCredentialId),
-      organization,
-      `fiat on-ramp credential ${fiatOnrampCredentialId}`,
-    );
-    tx.put("credentials", fiatOnrampCredentialId, { ...credential, ...withoutUndefined(fields) });
-    return { result: { fiatOnRampCredentialId: fiatOnrampCredentialId } };
-  },
-
-  updateUserTag({ tx, organization, parameters, now }) {
-    const { userTagId, newUserTagName, addUserIds = [], removeUserIds = [] } = parameters;
-    const tag = owned(tx.get("tags", userTagId), organization, `user tag ${userTagId}`);
-    const users = [...new Set([...addUserIds, ...removeUserIds])].map((userId) => userOf(tx, organization, userId));
-    tx.put("tags", userTagId, { ...tag, userTagName: newUserTagName ?? tag.userTagName });
-    for (const record of users) {
-      const { userId, userTags } = record.user;
-      const others = userTags.filter((id) => id !== userTagId);
-      // A user who is both added and removed does not get the tag.
-      putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
-    }
-    return { intent: { addUserIds, removeUserIds }, result: { userTagId } };
-  },
-
-  deleteApiKeys({ tx, organization, parameters, now }) {
-    const { userId, apiKeyIds } = parameters;
-    const record = userOf(tx, organization, userId);
-    refuseEmpty("apiKeyIds", apiKeyIds);
-    const unknown = apiKeyIds.filter((id) => !record.user.apiKeys.some((key) => key.apiKeyId === id));
-    if (unknown.length > 0) throw notFound(`user ${userId} has no API key ${unknown.join(", ")}`);
-    putUser(tx, record, { apiKeys: record.user.apiKeys.filter((key) => !apiKeyIds.includes(key.apiKeyId)) }, now);
-    return { result: { apiKeyIds } };
-  },
-
-  deletePolicies({ tx, organization, parameters }) {
-    const { policyIds } = parameters;
-    refuseEmpty("policyIds", policyIds);
-    for (const id of policyIds) owned(tx.get("policies", id), organization, `policy ${id}`);
-    for (const id of policyIds) tx.delete("policies", id);
-    return { result: { policyIds } };
-  },
-
-  async createReadWriteSession({ tx, organization, actor, parameters, now }) {
-    const {
-      targetPublicKey,
-      userId = actor.user.userId,
-      apiKeyName = "Read Write Session",
-      invalidateExisting = false,
-    } = parameters;
-    const { expirationSeconds = DEFAULT_SESSION_SECONDS } = parameters;
-    const record = userOf(tx, organization, userId);
-    if (userId !== actor.user.userId && !isRoot(organization, actor))
-      throw notAllowed("only a root user can make sessions for other users");
-    if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
-      throw invalid(`parameters.expirationSeconds: expected 1 to ${MAX_SESSION_SECONDS}`);
-    }
-    const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
-    const key = newApiKey(apiKeyName, publicKey, now, { type: SESSION_KEY, expirationSeconds });
-    const isOver = (one: ApiKey): boolean =>
-      one.credential.type === SESSION_KEY && (invalidateExisting || isExpired(one, now));
-    putUser(tx, record, { apiKeys: [...record.user.apiKeys.filter((one) => !isOver(one)), key] }, now);
-    const { organizationId, organizationName } = organization;
-    const result = {
-      organizationId,
-      organizationName,
-      userId,
-      username: record.user.userName,
-      apiKeyId: key.apiKeyId,
-      credentialBundle,
-    };
-    return { intent: { userId, apiKeyName, expirationSeconds, invalidateExisting }, result };
-  },
-
-  setOrganizationFeature({ tx, organization, parameters }) {
-    const { name, value } = parameters;
-    if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name))
-      throw invalid(`parameters.name: ${name} is not a feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
-    if (name === FEATURE_NAME_WEBHOOK && value !== "") checkWebhookUrl(value);
-    const features = [...organization.features.filter((feature) => feature.name !== name), { name, value }];
-    tx.put("organizations", organization.organizationId, { ...organization, features });
-    return { result: { features } };
-  },
+/** Versions of a type whose result has none. */
+const LATER = {
+  V2: { version: "V2", result: "" },
+  V3: { version: "V3", result: "" },
+  V4: { version: "V4", result: "" },
 };
+const SUBORG = { name: "create_sub_organization" };
+const ON_RAMP = { of: "fiatOnRampCredential", id: "fiatOnrampCredentialId", as: "fiatOnRampCredentialId" };
+const ENDPOINT = { of: "webhookEndpoint", id: "endpointId" };
+const DEPLOYMENT = { of: "tvcDeployment", id: "deploymentId" };
+const SENT = { of: "sentTransaction", id: "sendTransactionStatusId" };
+const ANYWAY = "deleteWithoutExport?!";
+const FEES = "nonce? gasLimit? maxFeePerGas? maxPriorityFeePerGas?";
+const SET = "{name newOperators?[name publicKey] existingOperatorIds?[] threshold#}";
+const RECIPIENTS = "threshold# operatorRecipients[operatorId encryptionPublicKey]";
+const FROM = "{identity?{} signingLeaf?{} deposit?{} staticDeposit?{} htlcPreimage?{}}";
+const COMMITMENTS = "operatorCommitments[id hiding binding]";
+const SECRET = "targetPublicKey encryptionSuite";
+const OAUTH2 = "provider clientId encryptedClientSecret";
+const MAIL =
+  "emailCustomization?{} sendFromEmailAddress? sendFromEmailSenderName? replyToEmailAddress? expirationSeconds? " +
+  "apiKeyName? invalidateExisting?!";
+const ATTESTATION = "attestation{credentialId clientDataJson attestationObject transports[]}";
 
-const documented = Object.entries(EFFECTS).map(([key, carryOut]) => [
-  key,
-  { ...SUBMIT_OPERATIONS[key as SubmitName], carryOut },
-]);
+export const LAB_OPERATIONS = tableOf({
+  // Wallets and keys.
+  createWallet: submit(walletShape, createWallet),
+  createWalletAccounts: submit(keyShapes.walletAccounts, createWalletAccounts),
+  updateWallet: submit(SUBMIT_OPERATIONS.updateWallet.parameters, renameWallet),
+  deleteWallets: submit(`walletIds[] ${ANYWAY}`, deleteKeys("wallets")),
+  deleteWalletAccounts: submit(`walletAccountIds[] ${ANYWAY}`, deleteWalletAccounts),
+  createPrivateKeys: submit(keyShapes.privateKeys, createPrivateKeys, { version: "V2" }),
+  deletePrivateKeys: submit(`privateKeyIds[] ${ANYWAY}`, deleteKeys("privateKeys")),
+  initImportWallet: submit("userId", initImport),
+  initImportPrivateKey: submit("userId", initImport),
+  importWallet: submit(keyShapes.importWallet, importWallet),
+  importPrivateKey: submit(keyShapes.importPrivateKey, importPrivateKey),
+  exportWallet: submit("walletId targetPublicKey language?", exportWallet),
+  exportWalletAccount: submit("address targetPublicKey", exportWalletAccount),
+  exportPrivateKey: submit("privateKeyId targetPublicKey", exportPrivateKey),
+  createPrivateKeyTag: creates("privateKeyTagName privateKeyIds[]", { with: "privateKeyIds[]" }),
+  updatePrivateKeyTag: updates("privateKeyTagId newPrivateKeyTagName? addPrivateKeyIds[] removePrivateKeyIds[]"),
+  deletePrivateKeyTags: deletes("privateKeyTagIds[]"),
+  initImportSecrets: accepts("encryptionSuite numSecrets#", "enclaveTargetMessages[]"),
+  importSecrets: creates(`secrets[name? secretPayload ${SECRET} staticProperties?[key? value?]]`, { each: "secrets" }),
+  exportSecrets: accepts(`secrets[secretId ${SECRET} requestContext?[key? value?]]`, "secretPayloads[]"),
+  deleteSecrets: deletes("secretIds[]"),
 
-export const LAB_OPERATIONS = {
-  ...(Object.fromEntries(documented) as Record<keyof typeof EFFECTS, LabOperation>),
-  ...KEY_OPERATIONS,
-  ...SIGNING_OPERATIONS,
-  ...TRANSFER_OPERATIONS,
-};
+  // Signatures.
+  signRawPayload: submit(signingShapes.rawPayload, signRawPayload, { version: "V2", result: "" }),
+  signRawPayloads: submit(signingShapes.rawPayloads, signRawPayloads),
+  signTransaction: submit(signingShapes.transaction, signTransaction, { version: "V2", result: "" }),
+  ethSendRawTransaction: accepts("signedTransaction caip2", "transactionHash"),
+  ethSendTransaction: creates(`from caip2 sponsor?! deadline? gasStationNonce? calls[to value? data?] ${FEES}`, {
+    ...SENT,
+    version: "V2",
+  }),
+  ethUndelegate7702: creates(`from caip2 ${FEES}`, { ...SENT, name: "eth_undelegate_7702" }),
+  solSendTransaction: creates("unsignedTransaction signWiths[] sponsor?! caip2 recentBlockhash?", {
+    ...SENT,
+    version: "V2",
+  }),
+  sparkSignFrost: accepts(
+    `signWith signatures[derivation${FROM} message verifyingKey adaptorPublicKey? ${COMMITMENTS}]`,
+    "signatures[]",
+  ),
+  sparkPrepareTransfer: accepts(
+    `signWith transfer{transferId leaves[leafId oldLeafDerivation${FROM} newLeafDerivation${FROM} refundSignature? ` +
+      `directRefundSignature? directFromCpfpRefundSignature?] receiverPublicKey ${RECIPIENTS}}`,
+    "operatorPackages[] transferUserSignature newLeafPublicKeys[]",
+  ),
+  sparkClaimTransfer: accepts(
+    `signWith claim{leaves[leafId ciphertext senderSignature] transferId senderIdentityPublicKey ${RECIPIENTS}}`,
+    "operatorPackages[] newLeafPublicKeys[]",
+  ),
+  sparkPrepareLightningReceive: accepts(`signWith lightningReceive{${RECIPIENTS}}`, "operatorPackages[] paymentHash"),
+
+  // Organizations.
+  createSubOrganization: submit(keyShapes.subOrganization, createSubOrganization, { version: "V7" }),
+  deleteSubOrganization: submit(ANYWAY, deleteSubOrganization),
+  updateOrganizationName: submit("organizationName", renameOrganization),
+  updateRootQuorum: submit("threshold# userIds[]", updateRootQuorum),
+  setOrganizationFeature: submit(SUBMIT_OPERATIONS.setOrganizationFeature.parameters, setFeature),
+  removeOrganizationFeature: submit("name", removeFeature),
+  setIpAllowlist: accepts("publicKey? enabled?! rules?[cidr label?] onEvaluationError?"),
+  removeIpAllowlist: accepts("publicKey?"),
+  createWebhookEndpoint: submit("url name subscriptions?[eventType filtersJson? isActive?!]", createEndpoint),
+  updateWebhookEndpoint: submit("endpointId url? name? isActive?!", updateEndpoint),
+  deleteWebhookEndpoint: deletes("endpointId", ENDPOINT),
+
+  // Users and their credentials.
+  createUsers: submit(userShapes.createUsers, (call) => createUsers(call, call.parameters.users), LATER.V4),
+  createApiOnlyUsers: submit(userShapes.createApiOnlyUsers, (call) => createUsers(call, call.parameters.apiOnlyUsers)),
+  updateUser: submit(userShapes.updateUser, updateUser),
+  updateUserName: submit(userShapes.updateUser, updateUser),
+  updateUserEmail: submit(userShapes.updateUser, updateUser),
+  updateUserPhoneNumber: submit(userShapes.updateUser, updateUser),
+  deleteUsers: submit("userIds[]", deleteUsers),
+  createUserTag: submit("userTagName userIds[]", createUserTag),
+  updateUserTag: submit(SUBMIT_OPERATIONS.updateUserTag.parameters, updateUserTag),
+  deleteUserTags: submit("userTagIds[]", deleteUserTags),
+  createInvitations: creates(
+    "invitations[receiverUserName receiverUserEmail receiverUserTags[] accessType senderUserId]",
+    { each: "invitations" },
+  ),
+  deleteInvitation: deletes("invitationId"),
+  createApiKeys: submit(userShapes.createApiKeys, addCredentials("apiKeys"), LATER.V2),
+  deleteApiKeys: submit("userId apiKeyIds[]", deleteCredentials("apiKeys", "API key")),
+  createAuthenticators: submit(userShapes.createAuthenticators, addCredentials("authenticators"), LATER.V2),
+  deleteAuthenticators: submit("userId authenticatorIds[]", deleteCredentials("authenticators", "authenticator")),
+  createOauthProviders: submit(userShapes.createOauthProviders, addCredentials("oauthProviders"), { version: "V2" }),
+  deleteOauthProviders: submit("userId providerIds[]", deleteCredentials("oauthProviders", "provider")),
+  createMfaPolicy: creates("userId mfaPolicyName condition requiredAuthenticationMethods[any[type id?]] order# notes?"),
+  updateMfaPolicy: updates(
+    "userId mfaPolicyId mfaPolicyName? condition? requiredAuthenticationMethods?[any[type id?]] order?# notes?",
+  ),
+  deleteMfaPolicy: deletes("userId mfaPolicyId"),
+
+  // Policies and votes. `Service` counts the votes.
+  createPolicy: submit(policyShapes.createPolicy, createPolicy, LATER.V3),
+  createPolicies: submit(policyShapes.createPolicies, createPolicies),
+  updatePolicy: submit(policyShapes.updatePolicy, updatePolicy, { version: "V2" }),
+  deletePolicy: submit("policyId", deletePolicies),
+  deletePolicies: submit("policyIds[]", deletePolicies),
+  approveActivity: submit("fingerprint", () => ({ result: {} })),
+  rejectActivity: submit("fingerprint", () => ({ result: {} })),
+  createVelocityControl: creates(
+    "name dataSource{chainAssetTransfer?{} activityExecution?{}} identifier " +
+      "aggregation{method operator threshold window{rolling?{} infinite?{}} " +
+      "groupBy{organization?{} user?{} wallet?{}}}",
+  ),
+  deleteVelocityControl: deletes("velocityControlId"),
+  createSmartContractInterface: creates("smartContractAddress smartContractInterface type label notes?"),
+  deleteSmartContractInterface: deletes("smartContractInterfaceId"),
+
+  // Log-ins.
+  createReadWriteSession: submit(SUBMIT_OPERATIONS.createReadWriteSession.parameters, createReadWriteSession, {
+    version: "V2",
+  }),
+  createReadOnlySession: accepts("", "organizationId organizationName userId username session sessionExpiry"),
+  createSessionProfile: creates("sessionProfileName scope expirationSeconds? notes?"),
+  stampLogin: submit(loginShapes.stampLogin, stampLogin),
+  initOtp: submit(loginShapes.initOtp, initOtp, { version: "V3", result: "V2", byParent: true }),
+  verifyOtp: submit(loginShapes.verifyOtp, verifyOtp, { ...LATER.V2, byParent: true }),
+  otpLogin: submit(loginShapes.otpLogin, otpLogin, { ...LATER.V2, byParent: true }),
+  oauthLogin: submit(loginShapes.oauthLogin, oauthLogin, { byParent: true }),
+  oauth: submit(loginShapes.oauth, oauth, { byParent: true }),
+  initOtpAuth: submit(loginShapes.initOtp, initOtpAuth, { version: "V3", result: "V2", byParent: true }),
+  otpAuth: submit(loginShapes.otpAuth, otpAuth, { byParent: true }),
+  emailAuth: accepts(`email targetPublicKey ${MAIL}`, "userId apiKeyId", { ...LATER.V3, byParent: true }),
+  initUserEmailRecovery: accepts(`email targetPublicKey ${MAIL}`, "userId", { ...LATER.V2, byParent: true }),
+  recoverUser: accepts(`userId authenticator{authenticatorName challenge ${ATTESTATION}}`, "authenticatorId[]"),
+  createOauth2Credential: creates(OAUTH2),
+  updateOauth2Credential: updates(`oauth2CredentialId ${OAUTH2}`),
+  deleteOauth2Credential: deletes("oauth2CredentialId"),
+  oauth2Authenticate: accepts(
+    "oauth2CredentialId authCode redirectUri codeVerifier nonce bearerTokenTargetPublicKey?",
+    "oidcToken",
+  ),
+
+  // Money: nothing is sent to a chain.
+  createFiatOnRampCredential: creates(
+    "onrampProvider projectId? publishableApiKey encryptedSecretApiKey encryptedPrivateApiKey? sandboxMode?!",
+    ON_RAMP,
+  ),
+  updateFiatOnRampCredential: updates(
+    documentedOnly(SUBMIT_OPERATIONS.updateFiatOnRampCredential.parameters) as Shape<unknown> as Shape<JsonObject>,
+    ON_RAMP,
+  ),
+  deleteFiatOnRampCredential: deletes("fiatOnrampCredentialId", ON_RAMP),
+  initFiatOnRamp: creates(
+    "onrampProvider walletAddress network cryptoCurrencyCode fiatCurrencyCode? fiatCurrencyAmount? paymentMethod? " +
+      "countryCode? countrySubdivisionCode? sandboxMode?! urlForSignature?",
+    { of: "onRampTransaction", with: "onRampUrl" },
+  ),
+  createSwapQuote: accepts("signWith inputToken outputToken inputAmount slippageBps?", "quotes[]"),
+  executeSwap: creates(
+    "quoteId inputToken inputAmount outputToken quotedOutputAmount minOutputAmount sponsor! evmNonce? " +
+      "recentBlockhash? gasStationNonce?",
+    { of: "swap", id: "swapRequestId", ...LATER.V2 },
+  ),
+  claimSwapFees: creates("", { id: "requestId" }),
+  upsertSwapConfig: accepts(
+    "feeReceiverWalletAddress? feeBps? stableFeeBps?",
+    "feeReceiverWalletAddress? feeBps? stableFeeBps?",
+  ),
+  earnDeployWrapper: creates("vaultAddress chainCaip2 clientFeeBps clientFeeWallet", {
+    id: "deployRequestId",
+    with: "wrapperAddress splitterAddress",
+  }),
+  earnDeposit: creates("wrapperAddress signWith assets chainCaip2 sponsor?!", { id: "depositRequestId" }),
+  earnWithdraw: creates("wrapperAddress signWith chainCaip2 sponsor?! amountValue", { id: "withdrawRequestId" }),
+  earnSetWrapperState: submit("wrapperAddress depositsDisabled!", setWrapperState),
+  earnClaimRewards: creates("signWith chainCaip2 sponsor?!", { id: "claimRequestId" }),
+  claimEarnFees: creates("wrapperAddress", { id: "claimRequestId" }),
+
+  // Applications of the caller's. Those that run were named when the lab started.
+  createTvcApp: creates(
+    `name quorumPublicKey manifestSetId? manifestSetParams?${SET} shareSetId? shareSetParams?${SET} enableEgress?! ` +
+      "enableDebugModeDeployments?!",
+    {
+      id: "appId",
+      with:
+        "manifestSetId manifestSetOperatorIds[] manifestSetThreshold# " +
+        "shareSetId shareSetOperatorIds[] shareSetThreshold#",
+    },
+  ),
+  createTvcDeployment: creates(
+    "appId qosVersion pivotContainerImageUrl pivotPath pivotArgs[] expectedPivotDigest nonce?# debugMode?! " +
+      "replicas?# pivotContainerEncryptedPullSecret? healthCheckType healthCheckPort# publicIngressPort# " +
+      "instanceSizeCpus?# instanceSizeRam?#",
+    { ...DEPLOYMENT, with: "manifestId" },
+  ),
+  setTvcAppLiveDeployment: accepts("deploymentId", "", { type: "UPDATE_TVC_APP_LIVE_DEPLOYMENT" }),
+  restoreTvcDeployment: accepts("deploymentId", "deploymentId"),
+  deleteTvcDeployment: deletes("deploymentId", DEPLOYMENT),
+  deleteTvcAppAndDeployments: deletes("appId", { of: "tvcApp", id: "appId" }),
+  createTvcManifestApprovals: creates("manifestId approvals[operatorId signature]", {
+    id: "approvalId",
+    each: "approvals",
+  }),
+  createTvcOperator: creates("walletName? walletId? path operatorName", {
+    id: "operatorId",
+    with: "walletId encryptPublicKey signPublicKey",
+  }),
+  createTvcQuorumKey: creates("threshold# operatorEncryptKeys[]", {
+    id: "quorumKeyId",
+    with: "quorumPublicKey shareIds[]",
+  }),
+  postTvcQuorumKeyShare: accepts(
+    "deploymentId ephemeralPublicKeyHex shareApprovalBundle{operatorId reEncryptedShareHex signature}",
+    "provisioningShareId",
+  ),
+  reEncryptTvcQuorumKeyShare: accepts(
+    "attestationDocB64 manifestB64 operatorEncryptKey operatorSignKey deploymentId appQuorumKey",
+    "provisioningShareId",
+  ),
+
+  // Other versions of paths above, which older SDKs submit, and core 2.8.1 and sdk-server 8.2.1.
+  createSubOrganizationV8: submit(keyShapes.subOrganization, createSubOrganization, { ...SUBORG, version: "V8" }),
+  createSubOrganizationV3: submit(keyShapes.subOrganizationV3, createSubOrganization, { ...SUBORG, version: "V3" }),
+  verifyOtpV1: submit(loginShapes.verifyOtpV1, verifyOtpV1, { name: "verify_otp", byParent: true }),
+  otpLoginV1: submit(loginShapes.otpLogin, otpLogin, { name: "otp_login", byParent: true }),
+  ethSendTransactionV1: creates(`from to caip2 sponsor?! value? data? gasStationNonce? ${FEES}`, {
+    ...SENT,
+    name: "eth_send_transaction",
+  }),
+  ethUndelegate7702Joined: creates(`from caip2 ${FEES}`, {
+    ...SENT,
+    name: "eth_undelegate_7702",
+    type: "ETH_UNDELEGATE7702",
+  }),
+  solSendTransactionV1: creates("unsignedTransaction signWith sponsor?! caip2 recentBlockhash?", {
+    ...SENT,
+    name: "sol_send_transaction",
+  }),
+});
 export type LabSubmitName = keyof typeof LAB_OPERATIONS;
 
-function refuseEmpty(name: string, list: readonly unknown[]): void {
-  if (list.length === 0) throw invalid(`parameters.${name}: empty`);
+function renameWallet({
+  tx,
+  organization,
+  parameters,
+}: Call<{ walletId: string; walletName?: string | undefined }>): Outcome {
+  const { walletId, walletName } = parameters;
+  const wallet = walletOf(tx, organization, walletId);
+  tx.put("wallets", walletId, { ...wallet, walletName: walletName ?? wallet.walletName });
+  const { organizationId } = organization;
+  const addresses = wallet.accounts.map(({ path: derivationPath, address }) => ({
+    ...{ organizationId, walletId, derivationPath, address },
+  }));
+  return { result: { walletId }, addresses };
 }
 
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
+function renameOrganization({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const [{ organizationId }, organizationName] = [organization, String(parameters["organizationName"])];
+  tx.put("organizations", organizationId, { ...organization, organizationName });
+  return { result: { organizationId, organizationName } };
+}
+
+function updateRootQuorum({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const [rootQuorumThreshold, rootUserIds] = [Number(parameters["threshold"]), parameters["userIds"] as string[]];
+  for (const id of rootUserIds) userOf(tx, organization, id);
+  if (!(rootQuorumThreshold >= 1 && rootQuorumThreshold <= new Set(rootUserIds).size))
+    throw invalid(`parameters.threshold: expected 1 to ${new Set(rootUserIds).size}, the number of users`);
+  tx.put("organizations", organization.organizationId, { ...organization, rootQuorumThreshold, rootUserIds });
+  return { result: {} };
+}
+
+function setFeature({ tx, organization, parameters }: Call<{ name: string; value: string }>): Outcome {
+  const { name, value } = parameters;
+  if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name))
+    throw invalid(`parameters.name: ${name} is not a feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
+  if (name === FEATURE_NAME_WEBHOOK && value !== "") checkWebhookUrl(value);
+  const features = [...organization.features.filter((feature) => feature.name !== name), { name, value }];
+  tx.put("organizations", organization.organizationId, { ...organization, features });
+  return { result: { features } };
+}
+
+function removeFeature({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const features = organization.features.filter(({ name }) => name !== parameters["name"]);
+  tx.put("organizations", organization.organizationId, { ...organization, features });
+  return { result: { features } };
+}
+
+/** Keeps an endpoint, to which activities are delivered as to the webhook of a feature. */
+function createEndpoint({ tx, organization: { organizationId }, parameters }: Call<JsonObject>): Outcome {
+  checkWebhookUrl(String(parameters["url"]));
+  const endpointId = randomUUID();
+  const webhookEndpoint = { endpointId, organizationId, isActive: true, ...parameters };
+  tx.put("kept", endpointId, { organizationId, kind: ENDPOINT.of, id: endpointId, record: webhookEndpoint });
+  return { result: { endpointId, webhookEndpoint } };
+}
+
+function updateEndpoint({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  if (parameters["url"] !== undefined) checkWebhookUrl(String(parameters["url"]));
+  const kept = keptOf(tx, organization, ENDPOINT.of, String(parameters["endpointId"]));
+  const webhookEndpoint = { ...kept.record, ...parameters };
+  tx.put("kept", kept.id, { ...kept, record: webhookEndpoint });
+  return { result: { endpointId: kept.id, webhookEndpoint } };
+}
+
+function setWrapperState({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const wrapperAddress = String(parameters["wrapperAddress"]);
+  const kept = ownedOf(tx.all("vaults"), organization).find(({ vault }) => vault.wrapperAddress === wrapperAddress);
+  if (kept === undefined) throw notFound(`there is no wrapper ${wrapperAddress}`);
+  const depositsDisabled = parameters["depositsDisabled"]!;
+  tx.put("vaults", wrapperAddress, { ...kept, vault: { ...kept.vault, depositsDisabled } });
+  return { result: { wrapperAddress, depositsDisabled } };
 }

@@ -3,13 +3,14 @@ import { randomUUID } from "node:crypto";
 import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { LabOperation, Outcome } from "./call.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import { fingerprintOf } from "./fingerprint.js";
 import type { Fleet } from "./fleet.js";
 import { provenAddresses } from "./new-keys.js";
 import { LAB_OPERATIONS } from "./operations.js";
 import { sha256 } from "./qos.js";
+import type { Outcome } from "./call.js";
+import type { LabOperation } from "./rows.js";
 import type { Wallet } from "./records.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
@@ -53,7 +54,7 @@ export function putPastActivity(
     updatedAt: milliseconds,
     appProofs: [decision, ...derived],
   };
-  const request = { userId, operation: operation.name, parameters, generateAppProofs: true, approvalsWanted: 1 };
+  const request = { userId, operation: operation.name, parameters, generateAppProofs: true };
   tx.put("activities", id, { activity, ...request });
   return id;
 }

@@ -1,4 +1,4 @@
-/** The queries of the lab, one row each: name, shape of the parameters, and answer. */
+/** The queries, a row each: parameters, and what is answered. The path is the key in snake case. */
 import { QUERY_OPERATIONS, type QueryName, documentedOnly } from "../client/operations.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { type ReadOf, type Shape, either, flag, list, nonEmptyText, object, optional, text } from "../decode/shapes.js";
@@ -6,7 +6,6 @@ import { fromHex, toHex } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { deploymentJson } from "./applications.js";
 import type { Question, Sources } from "./question.js";
-import { PRIVATE_KEY_PATH } from "./new-keys.js";
 import {
   type ActivityRecord,
   type Organization,
@@ -19,82 +18,201 @@ import {
   noncesId,
 } from "./records.js";
 import { type Entry, listed, listedPage, pageFor, paginationOptions } from "./pages.js";
+import { policyJson } from "./policies.js";
 import { invalid, notFound } from "./refusal.js";
-import type { State } from "./state.js";
+import { type Answer, type LabQuery, answers, query, showsAll, showsOne, tableOf } from "./rows.js";
+import { tagsOf } from "./tags.js";
 import { type Timestamp, timestamp } from "./timestamp.js";
-import { owned, ownedOf, userOf } from "./users.js";
-import { keyAt } from "./wallet.js";
+import { privateKeyOf, walletOf } from "./transfers.js";
+import { credentialsOf, owned, ownedOf, userOf } from "./users.js";
+import { keyAt, keyOfSecret } from "./wallet.js";
 
-type Answer<Parameters> = (question: Question<Parameters>) => JsonObject | Promise<JsonObject>;
-
-export interface Query {
-  /** The last segment of its path. */
-  readonly name: string;
-  readonly parameters: Shape<unknown>;
-  /** Answers the query. `parameters` must match the shape. Throws Refusal. */
-  readonly answer: Answer<JsonObject>;
+/** A row of the client's table. */
+function clients<N extends QueryName>(
+  name: N,
+  answer: Answer<ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>>,
+): (key: string) => LabQuery {
+  type Parameters = Shape<ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>>;
+  const shape: Shape<unknown> = QUERY_OPERATIONS[name].parameters;
+  return query(documentedOnly(shape) as Parameters, answer);
 }
 
-function query<T>(name: string, parameters: Shape<T>, answer: Answer<T>): Query {
-  return { name, parameters, answer: answer as Answer<unknown> };
-}
+/** A filter of a list. Some clients send one value, others a list; an empty list does not filter. */
+const filter = optional(either(text, list(text), "a string or a list of strings"));
+const activities = object({ filterByStatus: filter, filterByType: filter, paginationOptions });
+const walletAccount = object({ walletId: text, address: optional(nonEmptyText), path: optional(nonEmptyText) });
+const walletAccounts = object({
+  walletId: optional(text),
+  includeWalletDetails: optional(flag),
+  paginationOptions,
+});
+const suborgs = object({ filterType: optional(text), filterValue: optional(text), paginationOptions });
+const PAGES = "paginationOptions?{limit? before? after?}";
+const CHAIN_PAGE = { pageInfo: { hasNextPage: false, hasPreviousPage: false } };
+const STATUS = { status: "STATUS_PENDING", txStatus: "PENDING" };
 
-const DOCUMENTED: {
-  readonly [N in QueryName]: Answer<ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>>;
-} = {
-  listEarnEnabledVaults({ state, organization, parameters }) {
-    const { provider, caip19 } = parameters;
-    const { organizationId, parentOrganizationId } = organization;
-    const enabledVaults = state
-      .all("vaults")
-      .filter((one) => one.organizationId === (parentOrganizationId ?? organizationId))
-      .map(({ vault }) => vault)
-      .filter(
-        (vault) =>
-          (provider === undefined || vault.provider === provider) && (caip19 === undefined || vault.caip19 === caip19),
-      )
-      .map((vault) => (parentOrganizationId === undefined ? vault : withoutClientFees(vault)));
-    return { enabledVaults };
-  },
+/** The filters of sub-organizations, by type: the values of one, any of which passes. */
+const SUBORG_FILTERS: Readonly<Record<string, (suborg: Organization, users: readonly User[]) => readonly string[]>> = {
+  NAME: ({ organizationName }) => [organizationName],
+  USERNAME: (_, users) => users.map(({ userName }) => userName),
+  EMAIL: (_, users) => users.map(({ userEmail }) => userEmail),
+  PHONE_NUMBER: (_, users) => users.map(({ userPhoneNumber }) => userPhoneNumber),
+  CREDENTIAL_ID: (_, users) => users.flatMap(({ authenticators }) => authenticators.map((one) => one.credentialId)),
+  PUBLIC_KEY: (_, users) => users.flatMap(({ apiKeys }) => apiKeys.map(({ credential }) => credential.publicKey)),
+};
 
-  getOauthProviders({ state, organization, parameters: { userId } }) {
-    const users =
-      userId === undefined ? ownedOf(state.all("users"), organization) : [userOf(state, organization, userId)];
-    return { oauthProviders: json(users.flatMap(({ user }) => user.oauthProviders)) };
-  },
+export const LAB_QUERIES = tableOf({
+  // Activities and their proofs.
+  getActivity: query(object({ activityId: text }), (question) => ({ activity: activityOf(question, "get_activity") })),
+  listActivities: query(activities, listActivities),
+  listAppProofs: clients("listAppProofs", (question) => ({ appProofs: appProofsOf(question) })),
+  getBootProof: clients("getBootProof", (question) => ({
+    bootProof: bootProofOf(question.parameters.ephemeralKey, question),
+  })),
+  getLatestBootProof: clients("getLatestBootProof", async (question) => {
+    const { state, fleet, misbehaviour, parameters } = question;
+    const latest = await state.transact((tx) => fleet.latest(parameters.appName, tx));
+    if (latest === undefined) throw notFound(`no enclave runs ${parameters.appName}`);
+    return { bootProof: bootProofOf(misbehaviour.runningKey(latest.ephemeralKey, state), question) };
+  }),
+  getPolicyEvaluations: answers("activityId", "policyEvaluations[]"),
+  getMfaStatus: answers("activityId userId?", "mfaStatuses[]"),
 
-  getNonces({ state, parameters }) {
+  // Wallets and keys.
+  getWallet: query(object({ walletId: text }), ({ state, organization, parameters }) => ({
+    wallet: walletJson(walletOf(state, organization, parameters.walletId)),
+  })),
+  listWallets: query(object({}), (question) => ({
+    wallets: listed(question, "list_wallets", (organization) =>
+      ownedOf(question.state.all("wallets"), organization).map(walletJson),
+    ),
+  })),
+  getWalletAccount: query(walletAccount, getWalletAccount),
+  listWalletAccounts: query(walletAccounts, listWalletAccounts),
+  getWalletAddressBalances: answers("address caip2", "balances[]"),
+  getPrivateKey: query(object({ privateKeyId: text }), ({ state, organization, parameters }) => ({
+    privateKey: privateKeyJson(privateKeyOf(state, organization, parameters.privateKeyId)),
+  })),
+  listPrivateKeys: query(object({}), (question) => ({
+    privateKeys: listed(question, "list_private_keys", (organization) =>
+      ownedOf(question.state.all("privateKeys"), organization).map(privateKeyJson),
+    ),
+  })),
+  listPrivateKeyTags: showsAll(),
+  listSecrets: showsAll(PAGES),
+
+  // Organizations and users.
+  whoami: query("", ({ state, caller }) => {
+    // The answer is about the caller. The organization in the query does not matter.
+    const { organizationId, user } = caller.record;
+    const { organizationName } = state.get("organizations", organizationId)!;
+    return { organizationId, organizationName, userId: user.userId, username: user.userName };
+  }),
+  getOrganization: query("", ({ state, organization }) => {
+    const { organizationId, organizationName: name, features, parentOrganizationId: _ } = organization;
+    const [users, tags] = [usersOf(state, organization), tagsOf(state, organization)];
+    const policies = ownedOf(state.all("policies"), organization).map(policyJson);
+    return json({
+      organizationData: { organizationId, name, users, policies, tags, features, ...quorumOf(organization) },
+    });
+  }),
+  getOrganizationConfigs: query("", ({ organization }) =>
+    json({ configs: { features: organization.features, quorum: quorumOf(organization).rootQuorum } }),
+  ),
+  getIpAllowlist: answers("publicKey?", "allowlist{}"),
+  listSuborgs: query(suborgs, (question) => ({ organizationIds: suborgsOf(question, "list_suborgs") })),
+  listVerifiedSuborgs: query(suborgs, (question) => ({
+    organizationIds: suborgsOf(question, "list_verified_suborgs"),
+  })),
+  listWebhookEndpoints: showsAll(),
+  listEmailEvents: answers(`email eventType? ${PAGES}`, "emailEvents[]"),
+  getUser: clients("getUser", ({ state, organization, parameters }) =>
+    json({ user: userOf(state, organization, parameters.userId).user }),
+  ),
+  listUsers: query("", ({ state, organization }) => ({ users: usersOf(state, organization) })),
+  listUserTags: query("", ({ state, organization }) => ({ userTags: tagsOf(state, organization) })),
+  getApiKey: query(object({ apiKeyId: text }), ({ state, organization, parameters: { apiKeyId } }) => ({
+    apiKey: oneOfId(credentialsOf(state, organization, "apiKeys"), "apiKeyId", apiKeyId),
+  })),
+  getApiKeys: query(object({ userId: optional(text) }), ({ state, organization, parameters }) => ({
+    apiKeys: credentialsOf(state, organization, "apiKeys", parameters.userId),
+  })),
+  getAuthenticator: query(object({ authenticatorId: text }), ({ state, organization, parameters }) => ({
+    authenticator: oneOfId(
+      credentialsOf(state, organization, "authenticators"),
+      "authenticatorId",
+      parameters.authenticatorId,
+    ),
+  })),
+  getAuthenticators: query(object({ userId: text }), ({ state, organization, parameters }) => ({
+    authenticators: credentialsOf(state, organization, "authenticators", parameters.userId),
+  })),
+  getOauthProviders: clients("getOauthProviders", ({ state, organization, parameters }) => ({
+    oauthProviders: credentialsOf(state, organization, "oauthProviders", parameters.userId),
+  })),
+  getOauth2Credential: showsOne("oauth2CredentialId"),
+  listOauth2Credentials: showsAll(),
+  getMfaPolicy: showsOne("userId mfaPolicyId"),
+  getMfaPolicies: showsAll("userId"),
+  getSessionProfile: showsOne("sessionProfileId"),
+  getSessionProfiles: showsAll(),
+
+  // Policies.
+  getPolicy: query(object({ policyId: text }), ({ state, organization, parameters: { policyId } }) => ({
+    policy: policyJson(owned(state.get("policies", policyId), organization, `policy ${policyId}`)),
+  })),
+  listPolicies: query("", ({ state, organization }) => ({
+    policies: ownedOf(state.all("policies"), organization).map(policyJson),
+  })),
+  getActivePolicies: answers("", "statuses[] evaluatedAtMs"),
+  getVelocityControl: showsOne("velocityControlId"),
+  listVelocityControls: showsAll(PAGES),
+  getSmartContractInterface: showsOne("smartContractInterfaceId"),
+  listSmartContractInterfaces: showsAll(),
+
+  // Money: the lab has no chain.
+  getNonces: clients("getNonces", ({ state, parameters }) => {
     const { address, caip2, nonce, gasStationNonce } = parameters;
     const known = state.get("nonces", noncesId(caip2, address));
     return {
       ...(nonce === true && { nonce: known?.nonce ?? "0" }),
       ...(gasStationNonce === true && { gasStationNonce: known?.gasStationNonce ?? "0" }),
     };
-  },
-
-  getUser: ({ state, organization, parameters }) => ({
-    user: json(userOf(state, organization, parameters.userId).user),
   }),
+  getGasUsage: answers("", "windowDurationMinutes# windowLimitUsd usageUsd"),
+  getSendTransactionStatus: answers("sendTransactionStatusId", "txStatus", { of: "sentTransaction", facts: STATUS }),
+  getSwapStatus: answers("swapRequestId", "status swapKind provider inputToken outputToken inputAmount updatedAt", {
+    of: "swap",
+    facts: STATUS,
+  }),
+  listEthTransactionHistory: answers(`address caip2 ${PAGES}`, "transactions[] pageInfo{}", { facts: CHAIN_PAGE }),
+  listSolTransactionHistory: answers(`address caip2 ${PAGES}`, "transactions[] pageInfo{}", { facts: CHAIN_PAGE }),
+  listSupportedAssets: answers("caip2", "assets[]"),
+  listFiatOnRampCredentials: showsAll(),
+  getOnrampTransactionStatus: answers("transactionId refresh?!", "transactionStatus"),
+  listEarnEnabledVaults: query(
+    documentedOnly(
+      object({ ...QUERY_OPERATIONS.listEarnEnabledVaults.parameters.members, includeExposure: optional(flag) }),
+    ) as Shape<JsonObject>,
+    listEarnEnabledVaults,
+  ),
+  listEarnVaults: answers(`provider? caip19 ${PAGES}`, "vaults[] pageInfo{}", { facts: CHAIN_PAGE }),
+  listEarnPositions: answers("walletAddress", "positions[]"),
+  listEarnRewards: answers("walletAddress caip2?", "rewards[]"),
+  getEarnDeployStatus: answers("deployRequestId", "status", { of: "earnDeployWrapper", facts: STATUS }),
+  getEarnDepositStatus: answers("depositRequestId", "status", { of: "earnDeposit", facts: STATUS }),
+  getEarnWithdrawStatus: answers("withdrawRequestId", "status", { of: "earnWithdraw", facts: STATUS }),
+  getClaimEarnFeesStatus: answers("claimRequestId", "status", { of: "claimEarnFee", facts: STATUS }),
+  getEarnClaimRewardsStatus: answers("claimRequestId", "status", { of: "earnClaimReward", facts: STATUS }),
 
-  getBootProof: (question) => ({ bootProof: bootProofOf(question.parameters.ephemeralKey, question) }),
-
-  async getLatestBootProof(question) {
-    const { state, fleet, misbehaviour, parameters } = question;
-    const latest = await state.transact((tx) => fleet.latest(parameters.appName, tx));
-    if (latest === undefined) throw notFound(`no enclave runs ${parameters.appName}`);
-    return { bootProof: bootProofOf(misbehaviour.runningKey(latest.ephemeralKey, state), question) };
-  },
-
-  listAppProofs: (question) => ({ appProofs: appProofsOf(question) }),
-
-  getTvcDeployment(question) {
+  // Applications of the caller's.
+  getTvcDeployment: clients("getTvcDeployment", (question) => {
     const release = releaseOf(question);
     const application = question.state.all("applications").find(({ appId }) => appId === release.app)!;
     const manifest = String(question.fleet.bootProof(enclaveOf(release, question), question.state)["qosManifestB64"]);
     return { tvcDeployment: deploymentJson(application, release, manifest) };
-  },
-
-  async getTvcDeploymentProvisioningDetails(question) {
+  }),
+  getTvcDeploymentProvisioningDetails: clients("getTvcDeploymentProvisioningDetails", async (question) => {
     const { state, fleet, misbehaviour } = question;
     const release = releaseOf(question);
     // `latest` reboots the enclave if its certificate is about to expire.
@@ -105,151 +223,115 @@ const DOCUMENTED: {
       manifestEnvelope: proof["qosManifestEnvelopeB64"]!,
       provisioningState: "PROVISIONING_STATE_AWAITING_PROVISION",
     };
-  },
-};
+  }),
+  getTvcDeploymentDebugLogs: answers("deploymentId tailLines?# sinceSeconds?#", "entries[]"),
+  getTvcApp: showsOne("tvcAppId"),
+  listTvcApps: showsAll(),
+  listTvcAppDeployments: showsAll("appId", { of: "tvcDeployment", as: "tvcDeployments" }),
+  getAppStatus: answers("appId", "appStatus{}"),
+  listTvcOperators: showsAll(),
+  listTvcQuorumKeys: showsAll(),
+  getTvcQosVersions: answers("", "availableVersions[] latestVersion"),
+  validateTvcImage: answers("pivotContainerImageUrl pivotContainerEncryptedPullSecret?", "resolvedImageDigest?"),
+});
 
-/** A filter of a list. Some clients send one value, others a list; an empty list does not filter. */
-const filter = optional(either(text, list(text), "a string or a list of strings"));
+function listEarnEnabledVaults({ state, organization, parameters }: Question<JsonObject>): JsonObject {
+  const { provider, caip19 } = parameters;
+  const { organizationId, parentOrganizationId } = organization;
+  const enabledVaults = state
+    .all("vaults")
+    .filter((one) => one.organizationId === (parentOrganizationId ?? organizationId))
+    .map(({ vault }) => vault)
+    .filter((vault) => (provider ?? vault.provider) === vault.provider && (caip19 ?? vault.caip19) === vault.caip19)
+    .map((vault) => (parentOrganizationId === undefined ? vault : withoutClientFees(vault)));
+  return { enabledVaults };
+}
 
-/** The filters of sub-organizations, by type: the values of one, any of which passes. */
-const SUBORG_FILTERS: Readonly<Record<string, (suborg: Organization, users: readonly User[]) => readonly string[]>> = {
-  NAME: ({ organizationName }) => [organizationName],
-  USERNAME: (_, users) => users.map(({ userName }) => userName),
-  EMAIL: (_, users) => users.map(({ userEmail }) => userEmail),
-  PUBLIC_KEY: (_, users) => users.flatMap(({ apiKeys }) => apiKeys.map(({ credential }) => credential.publicKey)),
-};
-
-/** These queries are deployed, but undocumented (client/README.md, "Operations"). */
-const UNDOCUMENTED: readonly Query[] = [
-  query("get_wallet", object({ walletId: text }), ({ state, organization, parameters }) => ({
-    wallet: walletJson(walletOf(state, organization, parameters.walletId)),
-  })),
-
-  query("list_wallets", object({}), (question) => ({
-    wallets: listed(question, "list_wallets", (organization) =>
-      walletsOf(question.state, organization).map(walletJson),
-    ),
-  })),
-
-  query(
-    "list_wallet_accounts",
-    object({ walletId: optional(text), includeWalletDetails: optional(flag), paginationOptions }),
-    (question) => {
-      const { walletId, includeWalletDetails = false } = question.parameters;
-      if (walletId !== undefined) walletOf(question.state, question.organization, walletId);
-      const entriesOf = (organization: Organization): Entry<() => JsonObject>[] =>
-        walletsOf(question.state, organization)
-          .filter((wallet) => (walletId ?? wallet.walletId) === wallet.walletId)
-          .flatMap((wallet) =>
-            wallet.accounts.filter(isUsable).map((account) => ({
-              id: account.walletAccountId,
-              at: millisecondsOf(account.createdAt),
-              record: () => ({
-                ...accountJson(wallet, account),
-                ...(includeWalletDetails && { walletDetails: walletJson(wallet) }),
-              }),
-            })),
-          );
-      return { accounts: listedPage(question, "list_wallet_accounts", entriesOf) };
-    },
-  ),
-
-  query(
-    "get_wallet_account",
-    object({ walletId: text, address: optional(nonEmptyText), path: optional(nonEmptyText) }),
-    (question) => {
-      const { walletId, address, path } = question.parameters;
-      const wallet = walletOf(question.state, question.organization, walletId);
-      const account = wallet.accounts
-        .filter(isUsable)
-        .find((one) => (address ?? one.address) === one.address && (path ?? one.path) === one.path);
-      if (account === undefined) throw notFound(`wallet ${walletId} has no such account`);
-      const isAsked = ({ organizationId }: Organization): boolean => organizationId === wallet.organizationId;
-      const [shownAccount] = listed(question, "get_wallet_account", (organization) =>
-        isAsked(organization) ? [accountJson(wallet, account)] : [],
+function listWalletAccounts(question: Question<ReadOf<typeof walletAccounts>>): JsonObject {
+  const { walletId, includeWalletDetails = false } = question.parameters;
+  if (walletId !== undefined) walletOf(question.state, question.organization, walletId);
+  const entriesOf = (organization: Organization): Entry<() => JsonObject>[] =>
+    ownedOf(question.state.all("wallets"), organization)
+      .filter((wallet) => (walletId ?? wallet.walletId) === wallet.walletId)
+      .flatMap((wallet) =>
+        wallet.accounts.filter(isUsable).map((account) => ({
+          id: account.walletAccountId,
+          at: millisecondsOf(account.createdAt),
+          record: () => ({
+            ...accountJson(wallet, account),
+            ...(includeWalletDetails && { walletDetails: walletJson(wallet) }),
+          }),
+        })),
       );
-      return { account: shownAccount! };
-    },
-  ),
+  return { accounts: listedPage(question, "list_wallet_accounts", entriesOf) };
+}
 
-  query("get_private_key", object({ privateKeyId: text }), ({ state, organization, parameters: { privateKeyId } }) => ({
-    privateKey: privateKeyJson(
-      owned(state.get("privateKeys", privateKeyId), organization, `private key ${privateKeyId}`),
-    ),
-  })),
+function getWalletAccount(question: Question<ReadOf<typeof walletAccount>>): JsonObject {
+  const { walletId, address, path } = question.parameters;
+  const wallet = walletOf(question.state, question.organization, walletId);
+  const account = wallet.accounts
+    .filter(isUsable)
+    .find((one) => (address ?? one.address) === one.address && (path ?? one.path) === one.path);
+  if (account === undefined) throw notFound(`wallet ${walletId} has no such account`);
+  const isAsked = ({ organizationId }: Organization): boolean => organizationId === wallet.organizationId;
+  const [shownAccount] = listed(question, "get_wallet_account", (organization) =>
+    isAsked(organization) ? [accountJson(wallet, account)] : [],
+  );
+  return { account: shownAccount! };
+}
 
-  query("list_private_keys", object({}), (question) => ({
-    privateKeys: listed(question, "list_private_keys", (organization) =>
-      ownedOf(question.state.all("privateKeys"), organization).map(privateKeyJson),
-    ),
-  })),
+function listActivities(question: Question<ReadOf<typeof activities>>): JsonObject {
+  const { filterByStatus, filterByType } = question.parameters;
+  const { listsAppProofs = true, listsChildActivities = false } = question.settings.current;
+  const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
+    [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
+  const entriesOf = ({ organizationId }: Organization): Entry<() => JsonObject>[] =>
+    question.state
+      .all("activities")
+      .filter(({ activity }) => {
+        const owner = activity.organizationId;
+        return owner === organizationId || (listsChildActivities && parentOf(question, owner) === organizationId);
+      })
+      .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
+      .map((record) => ({
+        id: record.activity.id,
+        at: Number(record.activity["createdAt"]),
+        record: () => {
+          const { appProofs, ...others } = shown(record, "list_activities", question);
+          return listsAppProofs && appProofs !== undefined ? { ...others, appProofs } : others;
+        },
+      }));
+  return { activities: listedPage(question, "list_activities", entriesOf) };
+}
 
-  query("get_activity", object({ activityId: text }), (question) => ({
-    activity: activityOf(question, "get_activity"),
-  })),
+function suborgsOf(question: Question<ReadOf<typeof suborgs>>, name: string): string[] {
+  const { state, organization, parameters } = question;
+  const { filterType, filterValue = "" } = parameters;
+  const valuesOf = filterType === undefined ? () => [filterValue] : SUBORG_FILTERS[filterType];
+  if (valuesOf === undefined)
+    throw invalid(`parameters.filterType: expected one of ${Object.keys(SUBORG_FILTERS).join(", ")}`);
+  const usersIn = (one: Organization): User[] => ownedOf(state.all("users"), one).map(({ user }) => user);
+  const entries = state
+    .all("organizations")
+    .filter(({ parentOrganizationId }) => parentOrganizationId === organization.organizationId)
+    .filter((one) => valuesOf(one, usersIn(one)).includes(filterValue))
+    .map(({ organizationId: id }, at) => ({ id, at, record: () => id }));
+  return pageFor(question, name, entries).map((id) => id());
+}
 
-  query("list_activities", object({ filterByStatus: filter, filterByType: filter, paginationOptions }), (question) => {
-    const { filterByStatus, filterByType } = question.parameters;
-    const { listsAppProofs = true, listsChildActivities = false } = question.settings.current;
-    const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
-      [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
-    const entriesOf = ({ organizationId }: Organization): Entry<() => JsonObject>[] =>
-      question.state
-        .all("activities")
-        .filter(({ activity }) => {
-          const owner = activity.organizationId;
-          return owner === organizationId || (listsChildActivities && parentOf(question, owner) === organizationId);
-        })
-        .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
-        .map((record) => ({
-          id: record.activity.id,
-          at: Number(record.activity["createdAt"]),
-          record: () => {
-            const { appProofs, ...others } = shown(record, "list_activities", question);
-            return listsAppProofs && appProofs !== undefined ? { ...others, appProofs } : others;
-          },
-        }));
-    return { activities: listedPage(question, "list_activities", entriesOf) };
-  }),
+function usersOf(state: Sources["state"], organization: Organization): JsonObject[] {
+  return ownedOf(state.all("users"), organization).map(({ user }) => user as unknown as JsonObject);
+}
 
-  query(
-    "list_suborgs",
-    object({ filterType: optional(text), filterValue: optional(text), paginationOptions }),
-    (question) => {
-      const { state, organization, parameters } = question;
-      const { filterType, filterValue = "" } = parameters;
-      const valuesOf = filterType === undefined ? () => [filterValue] : SUBORG_FILTERS[filterType];
-      if (valuesOf === undefined)
-        throw invalid(`parameters.filterType: expected one of ${Object.keys(SUBORG_FILTERS).join(", ")}`);
-      const entries = state
-        .all("organizations")
-        .filter(({ parentOrganizationId }) => parentOrganizationId === organization.organizationId)
-        .filter((one) =>
-          valuesOf(
-            one,
-            ownedOf(state.all("users"), one).map(({ user }) => user),
-          ).includes(filterValue),
-        )
-        .map(({ organizationId: id }, at) => ({ id, at, record: () => id }));
-      return { organizationIds: pageFor(question, "list_suborgs", entries).map((id) => id()) };
-    },
-  ),
+function quorumOf({ rootUserIds, rootQuorumThreshold: threshold = 1 }: Organization): JsonObject {
+  return { rootQuorum: { threshold, userIds: [...rootUserIds] } };
+}
 
-  // The answer is about the caller. The organization in the query does not matter.
-  query("whoami", object({}), ({ state, caller }) => {
-    const { organizationId, user } = caller.record;
-    const { organizationName } = state.get("organizations", organizationId)!;
-    return { organizationId, organizationName, userId: user.userId, username: user.userName };
-  }),
-];
-
-export const QUERIES: readonly Query[] = [
-  ...Object.entries(DOCUMENTED).map(([key, answer]) => {
-    const { name, parameters } = QUERY_OPERATIONS[key as QueryName];
-    return query(name, documentedOnly<unknown>(parameters), answer as Answer<unknown>);
-  }),
-  ...UNDOCUMENTED,
-];
+function oneOfId(credentials: readonly JsonObject[], member: string, id: string): JsonObject {
+  const found = credentials.find((one) => one[member] === id);
+  if (found === undefined) throw notFound(`there is no ${member} ${id} in the organization`);
+  return found;
+}
 
 /** Returns the activity with the faults that are on. `operation` names the operation that returns the activity. */
 export function shown(
@@ -314,14 +396,6 @@ function withoutClientFees(vault: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
 }
 
-function walletOf(state: State, organization: Organization, walletId: string): Wallet {
-  return owned(state.get("wallets", walletId), organization, `wallet ${walletId}`);
-}
-
-function walletsOf(state: State, organization: Organization): Wallet[] {
-  return ownedOf(state.all("wallets"), organization);
-}
-
 /** A wallet of an older data folder has no time. */
 const UNKNOWN_TIME = timestamp(new Date(0));
 
@@ -352,21 +426,22 @@ function publicKeyOf(account: UsableAccount, seed: string): string {
 }
 
 function accountJson({ organizationId, walletId, seed }: Wallet, account: UsableAccount): JsonObject {
-  const { walletAccountId, curve, path, addressFormat, address, createdAt = UNKNOWN_TIME } = account;
+  const { walletAccountId, curve, path, addressFormat, address, name, createdAt = UNKNOWN_TIME } = account;
   const derivation = { curve, pathFormat: "PATH_FORMAT_BIP32", path, addressFormat, address };
   const publicKey = seed === undefined ? {} : { publicKey: publicKeyOf(account, seed) };
   const times = { createdAt, updatedAt: createdAt };
-  return { walletAccountId, organizationId, walletId, ...derivation, ...publicKey, ...times };
+  const named = name === undefined ? {} : { name };
+  return { walletAccountId, organizationId, walletId, ...derivation, ...publicKey, ...named, ...times };
 }
 
-function privateKeyJson({ seed, exported = false, imported = false, ...key }: PrivateKey): JsonObject {
+function privateKeyJson({ secret, exported = false, imported = false, ...key }: PrivateKey): JsonObject {
   const { privateKeyId, privateKeyName, curve, addresses, privateKeyTags, createdAt } = key;
-  const publicKey = toHex(keyAt(fromHex(seed)!, { path: PRIVATE_KEY_PATH, curve }).publicKey);
+  const publicKey = toHex(keyOfSecret(fromHex(secret)!, curve).publicKey);
   const names = { privateKeyId, privateKeyName, publicKey, curve, addresses, privateKeyTags };
-  return json({ ...names, createdAt, updatedAt: createdAt, exported, imported }) as JsonObject;
+  return json({ ...names, createdAt, updatedAt: createdAt, exported, imported });
 }
 
 /** Returns a record as JSON. Records are JSON, but their types do not say so. */
-function json(value: unknown): JsonValue {
-  return value as JsonValue;
+function json(value: object): JsonObject {
+  return value as JsonObject;
 }

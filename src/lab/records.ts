@@ -1,12 +1,12 @@
 /** The lab's records, as kept in a data folder. */
 import type { JsonObject } from "../decode/json.js";
+import type { AddressFormat, Curve } from "./addresses-of.js";
 import type { ApiKeyPair } from "./api-key.js";
 import type { KeyPair } from "./keys.js";
 import type { SavedPki } from "./pki.js";
 import type { LabMember, QosKeyPair } from "./qos.js";
 import type { App, ReleaseOptions, TokenApp } from "./release.js";
 import type { Timestamp } from "./timestamp.js";
-import type { AddressFormat, Curve } from "./wallet.js";
 
 export interface Organization {
   readonly organizationId: string;
@@ -14,15 +14,17 @@ export interface Organization {
   readonly parentOrganizationId?: string;
   /** Ids of the users to whom policies do not apply. */
   readonly rootUserIds: readonly string[];
+  /** The number of root users who must approve. Default: 1. */
+  readonly rootQuorumThreshold?: number;
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** A credential (client/README.md, "Shapes"). */
-interface Credential {
+type Credential = {
   /** The key in hex: 33 bytes for an API key, 65 for an authenticator. */
   readonly publicKey: string;
   readonly type: string;
-}
+};
 
 export interface ApiKey {
   readonly credential: Credential;
@@ -61,9 +63,19 @@ export interface UserRecord extends Owned {
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
-interface UserTag extends Owned {
-  readonly userTagId: string;
-  readonly userTagName: string;
+interface Tag extends Owned {
+  readonly tagId: string;
+  readonly tagName: string;
+  readonly tagType: "TAG_TYPE_USER" | "TAG_TYPE_PRIVATE_KEY";
+  readonly createdAt: Timestamp;
+  readonly updatedAt: Timestamp;
+}
+
+/** A record of any kind that has no meaning to proofs. */
+export interface Kept extends Owned {
+  readonly kind: string;
+  readonly id: string;
+  readonly record: JsonObject;
 }
 
 /** An account. In older data folders it has only address and path, and its wallet has no seed, so it cannot sign. */
@@ -73,6 +85,7 @@ export interface WalletAccount {
   readonly addressFormat?: AddressFormat;
   readonly curve?: Curve;
   readonly walletAccountId?: string;
+  readonly name?: string;
   readonly createdAt?: Timestamp;
 }
 
@@ -82,6 +95,8 @@ export interface Wallet extends Owned {
   readonly accounts: readonly WalletAccount[];
   /** The seed in hex. */
   readonly seed?: string;
+  /** The mnemonic of an imported wallet. */
+  readonly mnemonic?: string;
   readonly createdAt?: Timestamp;
   readonly imported?: boolean;
   readonly exported?: boolean;
@@ -93,21 +108,23 @@ export interface PrivateKey extends Owned {
   readonly curve: Curve;
   readonly privateKeyTags: readonly string[];
   readonly addresses: readonly { readonly format: AddressFormat; readonly address: string }[];
-  /** The seed in hex. */
-  readonly seed: string;
+  /** The private key in hex, 32 bytes. */
+  readonly secret: string;
   readonly createdAt: Timestamp;
   readonly imported?: boolean;
   readonly exported?: boolean;
 }
 
-/** A policy in the lab's own form, since the interface defines none. */
-interface AccessPolicy extends Owned {
+/** A policy. Condition and consensus are in the service's language (lab/README.md, "Policies"). */
+export interface AccessPolicy extends Owned {
   readonly policyId: string;
   readonly policyName: string;
   readonly effect: "EFFECT_ALLOW" | "EFFECT_DENY";
-  readonly activityTypes: readonly string[];
-  /** The number of users who must approve, including the submitter. */
-  readonly approvals: number;
+  readonly condition: string;
+  readonly consensus: string;
+  readonly notes: string;
+  readonly createdAt: Timestamp;
+  readonly updatedAt: Timestamp;
 }
 
 /** A vault (client/README.md, "Shapes"). */
@@ -133,7 +150,6 @@ export interface ActivityRecord {
   readonly operation: string;
   readonly parameters: JsonObject;
   readonly generateAppProofs: boolean;
-  readonly approvalsWanted: number;
 }
 
 export interface SavedRelease
@@ -211,12 +227,11 @@ export interface SeedIds {
 export interface Tables {
   organizations: Organization;
   users: UserRecord;
-  tags: UserTag;
+  tags: Tag;
   wallets: Wallet;
   privateKeys: PrivateKey;
   policies: AccessPolicy;
-  /** The on-ramp credentials. */
-  credentials: Owned & JsonObject;
+  kept: Kept;
   vaults: EarnVault;
   /** The nonces by chain and address in lower case. */
   nonces: Nonces;

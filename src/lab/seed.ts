@@ -96,34 +96,46 @@ class FixtureBuilder {
 
   tag(organizationId: string, userTagName: string): string {
     const userTagId = randomUUID();
-    this.#tx.put("tags", userTagId, { organizationId, userTagId, userTagName });
+    const tag = { tagId: userTagId, tagName: userTagName, tagType: "TAG_TYPE_USER" as const };
+    this.#tx.put("tags", userTagId, { organizationId, ...tag, ...createdAt(this.#now) });
     return userTagId;
   }
 
   /** Creates the policies. Returns the id of the first one. */
   policies(organizationId: string): string {
     const policies = [
-      { policyName: "operators rename wallets together", activityTypes: ["ACTIVITY_TYPE_UPDATE_WALLET"], approvals: 2 },
+      {
+        policyName: "operators rename wallets together",
+        condition: "activity.type == 'ACTIVITY_TYPE_UPDATE_WALLET'",
+        consensus: "approvers.count() >= 2",
+      },
       {
         policyName: "everybody makes sessions",
-        activityTypes: ["ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"],
-        approvals: 1,
+        condition: "activity.type in ['ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2', 'ACTIVITY_TYPE_STAMP_LOGIN']",
+        consensus: "true",
       },
-    ].map((policy) => ({ organizationId, policyId: randomUUID(), effect: "EFFECT_ALLOW" as const, ...policy }));
+    ].map((policy) => ({
+      ...{ organizationId, policyId: randomUUID(), effect: "EFFECT_ALLOW" as const, notes: "" },
+      ...policy,
+      ...createdAt(this.#now),
+    }));
     for (const policy of policies) this.#tx.put("policies", policy.policyId, policy);
     return policies[0]!.policyId;
   }
 
   onRampCredential(organizationId: string): string {
     const fiatOnrampCredentialId = randomUUID();
-    this.#tx.put("credentials", fiatOnrampCredentialId, {
-      organizationId,
+    const record = {
       fiatOnrampCredentialId,
+      organizationId,
       onrampProvider: "FIAT_ON_RAMP_PROVIDER_ALPHA",
       projectId: "lab-project",
       publishableApiKey: "pk_lab",
       encryptedSecretApiKey: "lab",
-    });
+      ...createdAt(this.#now),
+    };
+    const [kind, id] = ["fiatOnRampCredential", fiatOnrampCredentialId];
+    this.#tx.put("kept", id, { organizationId, kind, id, record });
     return fiatOnrampCredentialId;
   }
 

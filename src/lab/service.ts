@@ -1,24 +1,26 @@
 /** The service without its socket. */
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
-import { type ReadOf, type Shape, object, readShape, text } from "../decode/shapes.js";
+import { FEATURE_NAME_WEBHOOK } from "../client/operations.js";
+import { type Shape, flag, matching, nonEmptyText, object, oneOf, optional, readShape } from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
-import type { LabOperation, Outcome } from "./call.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import { LAB_OPERATIONS } from "./operations.js";
+import { decide } from "./policies.js";
 import { sha256 } from "./qos.js";
-import { QUERIES, type Query, shown } from "./queries.js";
+import { LAB_QUERIES, shown } from "./queries.js";
 import type { Sources } from "./question.js";
-import type { ActivityRecord, Organization } from "./records.js";
+import type { ActivityRecord, Organization, UserRecord } from "./records.js";
 import { Refusal, invalid, notAllowed, notFound, tooMany } from "./refusal.js";
+import type { Outcome } from "./call.js";
+import { type LabOperation, type LabQuery, recordsOf } from "./rows.js";
 import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, Transaction } from "./state.js";
-import { isRoot, owned, ownedOf } from "./users.js";
+import { ownedOf } from "./users.js";
 import type { Webhooks } from "./webhooks.js";
 
 /** Limits of a request's age in milliseconds. The interface defines none, so they are the lab's own. */
@@ -47,14 +49,21 @@ interface Handling {
 /** A decision to prove. `facts` default to those of the present state. */
 type Decided = Pick<Outcome, "addresses"> & { readonly outcome: string; readonly facts?: JsonObject };
 
-type Envelope = ReadOf<ReturnType<typeof submitBody>> & { readonly parameters: JsonObject };
+interface Envelope {
+  readonly timestampMs: string;
+  readonly organizationId: string;
+  readonly parameters: JsonObject;
+  readonly generateAppProofs?: boolean;
+}
 
-const DECISIONS = {
-  approve_activity: { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", selection: "VOTE_SELECTION_APPROVED" },
-  reject_activity: { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", selection: "VOTE_SELECTION_REJECTED" },
-} as const;
-type DecisionName = keyof typeof DECISIONS;
-const fingerprintParameters = object({ fingerprint: text });
+/** The submits that add a vote to a waiting activity. */
+const VOTES: Readonly<Record<string, string>> = {
+  approve_activity: "VOTE_SELECTION_APPROVED",
+  reject_activity: "VOTE_SELECTION_REJECTED",
+};
+
+/** The header of an answer that is the lab's guess. */
+export const GUESS_HEADER = { "X-Bootproof-Lab": "behaviour not known" } as const;
 
 interface Parts extends Sources {
   readonly webhooks: Webhooks;
@@ -73,6 +82,11 @@ export class Service {
     return HANDLERS.has(path);
   }
 
+  /** Returns whether nobody published what the service does at this path. */
+  static guesses(path: string): boolean {
+    return HANDLERS.get(path)?.isGuess === true;
+  }
+
   /** Handles a request. Throws {@link Refusal}. */
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
     const handler = HANDLERS.get(path);
@@ -81,7 +95,7 @@ export class Service {
     const { state, now: clock } = this.#parts;
     const now = clock();
     const caller = authenticate(headers, body, state, now);
-    return handler(this, { caller, json: bodyJson(body), body, now });
+    return handler.handle(this, { caller, json: bodyJson(body), body, now });
   }
 
   #limitRate(): void {
@@ -95,8 +109,10 @@ export class Service {
 
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
     const operation = submitOf(name, stamped.json);
-    const envelope = this.#envelope(stamped, submitBody(operation));
+    const envelope = this.#envelope(stamped, operation);
+    const selection = VOTES[name];
     const record = await this.#parts.state.transact(async (tx) => {
+      if (selection !== undefined) return this.#decide(selection, stamped, envelope, tx);
       const known = tx.get("fingerprints", bareFingerprint(fingerprintOf(stamped.body)));
       return known === undefined ? this.#begin(operation, stamped, envelope, tx) : tx.get("activities", known)!;
     });
@@ -104,27 +120,25 @@ export class Service {
   }
 
   /** Adds a vote to a waiting activity. */
-  async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
-    const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
-    const { organizationId, parameters, generateAppProofs = false } = this.#envelope(stamped, submitBody(operation));
-    const record = await this.#parts.state.transact(async (tx) => {
-      const organization = tx.get("organizations", organizationId)!;
-      const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
-      const waiting = tx.get("activities", id);
-      if (waiting?.activity.organizationId !== organizationId)
-        throw notFound("the organization has no activity with this fingerprint");
-      if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
-        throw invalid("the activity does not wait for votes");
-      approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
-      // A voter may request proofs that the submitter did not.
-      const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
-      return this.#vote(wanted, DECISIONS[name].selection, { organization, stamped, tx });
-    });
-    return { activity: shown(record, name, this.#parts) };
+  #decide(selection: string, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
+    const { organizationId, parameters, generateAppProofs = false } = envelope;
+    const organization = tx.get("organizations", organizationId)!;
+    const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
+    const waiting = tx.get("activities", id);
+    if (waiting?.activity.organizationId !== organizationId)
+      throw notFound("the organization has no activity with this fingerprint");
+    if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
+      throw invalid("the activity does not wait for votes");
+    const { record: voter } = stamped.caller;
+    if (/none|denied/.test(decide(tx, organization, waiting, [voter]).kind))
+      throw notAllowed(`no policy allows user ${voter.user.userId} to vote on ${String(waiting.activity["type"])}`);
+    // A voter may request proofs that the submitter did not.
+    const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
+    return this.#vote(wanted, selection, { organization, stamped, tx });
   }
 
   /** Answers a query. The caller may also belong to the parent of the organization in the query. */
-  async query({ parameters: shape, answer }: Query, { caller, json }: Stamped): Promise<JsonObject> {
+  async query({ parameters: shape, answer }: LabQuery, { caller, json }: Stamped): Promise<JsonObject> {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
     const parameters = parsed(shape, rest) as JsonObject;
@@ -136,7 +150,8 @@ export class Service {
     return answer({ ...this.#parts, organization, caller, parameters });
   }
 
-  #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
+  #envelope({ caller, json, now }: Stamped, { type, parameters, byParent }: LabOperation): Envelope {
+    const shape = object({ ...ENVELOPE, type: oneOf(type), parameters });
     const envelope = parsed(shape, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
     if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
@@ -147,7 +162,8 @@ export class Service {
       );
     }
     const organization = this.#organization(envelope.organizationId);
-    if (caller.record.organizationId !== organization.organizationId) {
+    const isParent = byParent && caller.record.organizationId === organization.parentOrganizationId;
+    if (caller.record.organizationId !== organization.organizationId && !isParent) {
       throw notAllowed(
         `user ${caller.record.user.userId} does not belong to organization ${organization.organizationId}`,
       );
@@ -172,7 +188,6 @@ export class Service {
     const { caller, body, now } = stamped;
     const { name, type, intentMember } = operation;
     const organization = tx.get("organizations", envelope.organizationId)!;
-    const wanted = approvalsWanted(tx, organization, caller, type);
     const { parameters, timestampMs, generateAppProofs = false } = envelope;
     const [id, fingerprint, milliseconds] = [randomUUID(), fingerprintOf(body), String(now.getTime())];
     const created: ActivityRecord = {
@@ -195,8 +210,10 @@ export class Service {
       operation: name,
       parameters,
       generateAppProofs,
-      approvalsWanted: wanted,
     };
+    const own = tx.get("organizations", caller.record.organizationId)!;
+    if (decide(tx, own, created, [caller.record]).kind === "none")
+      throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
     tx.put("fingerprints", bareFingerprint(fingerprint), id);
     return this.#vote(created, "VOTE_SELECTION_APPROVED", { organization, stamped, tx });
   }
@@ -212,14 +229,40 @@ export class Service {
       updatedAt: String(stamped.now.getTime()),
     };
     const voted = { ...before, activity };
-    const rejected = selection === "VOTE_SELECTION_REJECTED";
-    const after =
-      rejected || activity.votes.length < before.approvalsWanted
-        ? this.#unfinished(voted, rejected, handling)
-        : await this.#finish(voted, votes.length > 0, handling);
+    const after = await this.#decided(voted, selection === "VOTE_SELECTION_REJECTED", votes.length > 0, handling);
     tx.put("activities", after.activity.id, after);
     tx.afterwards(() => this.#notify(organization, after.activity));
     return after;
+  }
+
+  #decided(
+    voted: ActivityRecord,
+    rejected: boolean,
+    waited: boolean,
+    handling: Handling,
+  ): Promise<ActivityRecord> | ActivityRecord {
+    if (rejected) return this.#unfinished(voted, true, handling);
+    const { organization, stamped, tx } = handling;
+    const voters = (voted.activity["votes"] as JsonObject[]).map(({ userId }) => tx.get("users", String(userId)));
+    const approvers = voters.filter((one): one is UserRecord => one !== undefined);
+    const own = tx.get("organizations", stamped.caller.record.organizationId)!;
+    const decision = decide(tx, waited ? organization : own, voted, approvers);
+    if (decision.kind === "denied")
+      return this.#failed(
+        voted,
+        new Refusal("REQUEST_NOT_AUTHORIZED", decision.message),
+        "OUTCOME_DENY_EXPLICIT",
+        handling,
+      );
+    return decision.kind === "allowed"
+      ? this.#finish(voted, waited, handling)
+      : this.#unfinished(voted, false, handling);
+  }
+
+  #failed(record: ActivityRecord, { code, message }: Refusal, outcome: string, handling: Handling): ActivityRecord {
+    const done = { ...record.activity, canApprove: false, canReject: false };
+    const activity = { ...done, status: "ACTIVITY_STATUS_FAILED", failure: { code, message } };
+    return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
   #unfinished(record: ActivityRecord, rejected: boolean, handling: Handling): ActivityRecord {
@@ -243,8 +286,10 @@ export class Service {
     // The facts are read before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
     try {
-      const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
-      const outcome = await carryOut({ tx, organization, actor, parameters: record.parameters, now });
+      const actor = tx.get("users", record.userId);
+      if (actor === undefined) throw notFound(`there is no user ${record.userId}`);
+      const quorumKey = this.#parts.fleet.quorumKey.bind(this.#parts.fleet);
+      const outcome = await carryOut({ tx, organization, actor, parameters: record.parameters, now, quorumKey });
       const activity = {
         ...done,
         status: "ACTIVITY_STATUS_COMPLETED",
@@ -255,12 +300,7 @@ export class Service {
       return this.#withProofs({ ...record, activity }, decided, handling);
     } catch (error) {
       if (!waited || !(error instanceof Refusal)) throw error;
-      const activity = {
-        ...done,
-        status: "ACTIVITY_STATUS_FAILED",
-        failure: { code: error.code, message: error.message },
-      };
-      return this.#withProofs({ ...record, activity }, { outcome: "OUTCOME_ERROR", facts }, handling);
+      return this.#failed(record, error, "OUTCOME_ERROR", handling);
     }
   }
 
@@ -303,31 +343,38 @@ export class Service {
   /** Delivers the activity to the webhooks that the organization and its parent had before the activity. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#parts.state.get("organizations", organization.parentOrganizationId ?? "");
-    for (const { features } of [organization, ...(parent ? [parent] : [])]) {
-      const url = features.find((feature) => feature.name === FEATURE_NAME_WEBHOOK)?.value ?? "";
-      if (url !== "")
+    for (const one of [organization, ...(parent ? [parent] : [])]) {
+      const feature = one.features.find(({ name }) => name === FEATURE_NAME_WEBHOOK)?.value ?? "";
+      const endpoints = recordsOf(this.#parts.state, one, "webhookEndpoint").filter(
+        ({ isActive }) => isActive === true,
+      );
+      for (const url of [...(feature === "" ? [] : [feature]), ...endpoints.map(({ url }) => String(url))])
         this.#parts.webhooks.deliver(url, this.#parts.misbehaviour.activity(activity, "webhook", this.#parts.state));
     }
   }
 }
 
-type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject>;
+interface Handler {
+  readonly isGuess: boolean;
+  readonly handle: (service: Service, stamped: Stamped) => Promise<JsonObject>;
+}
 
 const SUBMITS: readonly LabOperation[] = Object.values(LAB_OPERATIONS);
+const ENVELOPE = {
+  timestampMs: matching(/^[0-9]+$/, "a decimal number"),
+  organizationId: nonEmptyText,
+  generateAppProofs: optional(flag),
+};
 
 /** The handlers by path. */
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ...QUERIES.map((one): [string, Handler] => [
+  ...Object.values(LAB_QUERIES).map((one): [string, Handler] => [
     `/public/v1/query/${one.name}`,
-    (service, stamped) => service.query(one, stamped),
+    { isGuess: one.isGuess, handle: (service, stamped) => service.query(one, stamped) },
   ]),
-  ...SUBMITS.map(({ name }): [string, Handler] => [
+  ...SUBMITS.map(({ name, isGuess }): [string, Handler] => [
     `/public/v1/submit/${name}`,
-    (service, stamped) => service.submit(name, stamped),
-  ]),
-  ...(Object.keys(DECISIONS) as DecisionName[]).map((name): [string, Handler] => [
-    `/public/v1/submit/${name}`,
-    (service, stamped) => service.decide(name, stamped),
+    { isGuess, handle: (service, stamped) => service.submit(name, stamped) },
   ]),
 ]);
 
@@ -335,15 +382,6 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 function submitOf(name: string, json: JsonValue): LabOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
-}
-
-/** Returns the number of required approvals. Throws if the caller may not submit the type. */
-function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
-  if (isRoot(organization, caller.record)) return 1;
-  const policies = ownedOf(reader.all("policies"), organization).filter((one) => one.activityTypes.includes(type));
-  const denied = policies.length === 0 || policies.some((policy) => policy.effect === "EFFECT_DENY");
-  if (denied) throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
-  return Math.min(...policies.map((policy) => policy.approvals));
 }
 
 function voteOf({ caller, body, now }: Stamped, activityId: string, selection: string): JsonObject {

@@ -1,17 +1,19 @@
-/** Operations that sign. They are undocumented but deployed (client/README.md, "Operations"). */
+/** Operations that sign: payloads of three curves, and transactions of Ethereum, Solana, Tron and Bitcoin. */
 import { ed25519 } from "@noble/curves/ed25519.js";
-import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { p256 } from "@noble/curves/nist.js";
+import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/shapes.js";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
-import { operation } from "./call.js";
+import { formatOf } from "./addresses-of.js";
+import { signedPsbt, taprootKey } from "./bitcoin.js";
 import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
-import { PRIVATE_KEY_PATH } from "./new-keys.js";
 import { Refusal, invalid, notFound } from "./refusal.js";
+import type { Call, Outcome } from "./call.js";
 import type { Reader } from "./state.js";
-import { type WalletKey, keyAt } from "./wallet.js";
+import { type WalletKey, keyAt, keyOfSecret } from "./wallet.js";
 
 const howToSign = {
   signWith: nonEmptyText,
@@ -33,39 +35,30 @@ const rawPayloads = object({ ...howToSign, payloads: list(text, 1, 100) });
 const transaction = object({
   signWith: nonEmptyText,
   unsignedTransaction: nonEmptyText,
-  type: oneOf("TRANSACTION_TYPE_ETHEREUM", "TRANSACTION_TYPE_SOLANA"),
+  type: oneOf(
+    "TRANSACTION_TYPE_ETHEREUM",
+    "TRANSACTION_TYPE_SOLANA",
+    "TRANSACTION_TYPE_TRON",
+    "TRANSACTION_TYPE_BITCOIN",
+  ),
 });
+export const signingShapes = { rawPayload, rawPayloads, transaction };
+type Transaction = Omit<ReadOf<typeof transaction>, "signWith">;
 
-/** Operations that sign. The last argument `""` means that the name of the result member has no version. */
-export const SIGNING_OPERATIONS = {
-  signRawPayload: operation(
-    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
-    rawPayload,
-    ({ tx, organization, parameters }) => ({
-      result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
-    }),
-    "",
-  ),
+export function signRawPayload({ tx, organization, parameters }: Call<ReadOf<typeof rawPayload>>): Outcome {
+  return { result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters) };
+}
 
-  signRawPayloads: operation(
-    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
-    rawPayloads,
-    ({ tx, organization, parameters: { payloads, ...how } }) => {
-      const key = keyOf(tx, organization.organizationId, how.signWith);
-      return { result: { signatures: payloads.map((payload) => signedPayload(key, { ...how, payload })) } };
-    },
-  ),
+export function signRawPayloads({ tx, organization, parameters }: Call<ReadOf<typeof rawPayloads>>): Outcome {
+  const { payloads, ...how } = parameters;
+  const key = keyOf(tx, organization.organizationId, how.signWith);
+  return { result: { signatures: payloads.map((payload) => signedPayload(key, { ...how, payload })) } };
+}
 
-  signTransaction: operation(
-    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
-    transaction,
-    ({ tx, organization, parameters }) => {
-      const key = keyOf(tx, organization.organizationId, parameters.signWith);
-      return { result: { signedTransaction: signedTransaction(key, parameters) } };
-    },
-    "",
-  ),
-};
+export function signTransaction({ tx, organization, parameters }: Call<ReadOf<typeof transaction>>): Outcome {
+  const key = keyOf(tx, organization.organizationId, parameters.signWith);
+  return { result: { signedTransaction: signedTransaction(key, parameters) } };
+}
 
 /** Returns the key. `signWith` is an address, or the id of an account or a private key. */
 export function keyOf(reader: Reader, organizationId: string, signWith: string): WalletKey {
@@ -84,14 +77,13 @@ function accountKey(reader: Reader, organizationId: string, signWith: string): W
 }
 
 function privateKey(reader: Reader, organizationId: string, signWith: string): WalletKey | undefined {
-  const found = reader
-    .all("privateKeys")
-    .filter((one) => one.organizationId === organizationId)
-    .find(
-      ({ privateKeyId, addresses }) =>
-        privateKeyId === signWith || addresses.some(({ address }) => isAddress(address, signWith)),
-    );
-  return found && keyAt(fromHex(found.seed)!, { path: PRIVATE_KEY_PATH, curve: found.curve });
+  for (const { privateKeyId, addresses, curve, secret, ...owner } of reader.all("privateKeys")) {
+    if (owner.organizationId !== organizationId) continue;
+    const addressFormat = addresses.find(({ address }) => isAddress(address, signWith))?.format;
+    if (privateKeyId === signWith || addressFormat !== undefined)
+      return { ...keyOfSecret(fromHex(secret)!, curve), addressFormat };
+  }
+  return undefined;
 }
 
 /** Returns whether two addresses are equal. For Ethereum addresses, capitals are a checksum and are ignored. */
@@ -100,6 +92,11 @@ function isAddress(address: string, signWith: string): boolean {
 }
 
 type Payload = ReadOf<typeof rawPayload>;
+type SignatureScheme = "taproot" | "schnorr" | undefined;
+
+function schemeOf({ addressFormat }: WalletKey): SignatureScheme {
+  return addressFormat && formatOf(addressFormat)?.signs;
+}
 
 /** Returns `{r, s, v}` in hex, as the service writes them. */
 export function signedPayload(
@@ -113,7 +110,12 @@ export function signedPayload(
     const signature = ed25519.sign(bytes, key.privateKey);
     return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
   }
-  const { r, s, yParity } = ecdsa(key, hashed(bytes, hashFunction));
+  const [digest, scheme] = [hashed(bytes, hashFunction), schemeOf(key)];
+  if (scheme !== undefined) {
+    const signature = schnorr.sign(digest, scheme === "taproot" ? taprootKey(key.privateKey) : key.privateKey);
+    return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
+  }
+  const { r, s, yParity } = ecdsa(key, digest);
   return { r: toHex(r), s: toHex(s), v: `0${yParity}` };
 }
 
@@ -146,20 +148,41 @@ function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8
 }
 
 /** Signs with ECDSA, and makes s the lower of its two values. */
-function ecdsa({ privateKey }: WalletKey, digest: Uint8Array): EcdsaSignature {
-  const signature = secp256k1.sign(digest, privateKey, { prehash: false, format: "recovered" });
+function ecdsa({ privateKey, curve }: WalletKey, digest: Uint8Array): EcdsaSignature {
+  const signature = (curve === "CURVE_P256" ? p256 : secp256k1).sign(digest, privateKey, {
+    prehash: false,
+    lowS: true,
+    format: "recovered",
+  });
   return { yParity: signature[0] as 0 | 1, r: signature.subarray(1, 33), s: signature.subarray(33) };
 }
 
+/** By type: the curve, and the signed transaction. */
+const TRANSACTIONS: Readonly<
+  Record<Transaction["type"], readonly [WalletKey["curve"], (bytes: Uint8Array, key: WalletKey) => Uint8Array]>
+> = {
+  TRANSACTION_TYPE_ETHEREUM: ["CURVE_SECP256K1", (bytes, key) => signedEthereum(bytes, (digest) => ecdsa(key, digest))],
+  TRANSACTION_TYPE_SOLANA: ["CURVE_ED25519", signedSolana],
+  TRANSACTION_TYPE_TRON: ["CURVE_SECP256K1", signedTron],
+  TRANSACTION_TYPE_BITCOIN: ["CURVE_SECP256K1", signedPsbt],
+};
+
 /** Returns the signed transaction in hex, without 0x. */
-export function signedTransaction(
-  key: WalletKey,
-  { unsignedTransaction, type }: Omit<ReadOf<typeof transaction>, "signWith">,
-): string {
-  const isEthereum = type === "TRANSACTION_TYPE_ETHEREUM";
-  if (isEthereum !== (key.curve === "CURVE_SECP256K1")) throw invalid(`parameters.type: ${type} has another curve`);
-  const bytes = hexBytes("unsignedTransaction", unsignedTransaction);
-  return toHex(isEthereum ? signedEthereum(bytes, (digest) => ecdsa(key, digest)) : signedSolana(bytes, key));
+export function signedTransaction(key: WalletKey, { unsignedTransaction, type }: Transaction): string {
+  const [curve, signed] = TRANSACTIONS[type];
+  if (curve !== key.curve) throw invalid(`parameters.type: ${type} has another curve`);
+  return toHex(signed(hexBytes("unsignedTransaction", unsignedTransaction), key));
+}
+
+/**
+ * Signs the raw data of a Tron transaction: a message of protobuf with the data and its signature, `r ‖ s ‖ v`. The
+ * service's form is not published.
+ */
+function signedTron(rawData: Uint8Array, key: WalletKey): Uint8Array {
+  const { r, s, yParity } = ecdsa(key, sha256(rawData));
+  const lengths: number[] = [];
+  for (let rest = rawData.length; rest > 0; rest >>>= 7) lengths.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+  return concatBytes(Uint8Array.of(0x0a, ...lengths), rawData, Uint8Array.of(0x12, 65), r, s, Uint8Array.of(yParity));
 }
 
 const SIGNATURE_LENGTH = 64;

@@ -1,125 +1,149 @@
 /**
- * Operations that bring keys in, take them out, or delete them. They are deployed, but undocumented. The lab opens no
- * sealed secrets: the seed of an imported key is the hash of its bundle.
+ * Operations that bring keys in, take them out, or delete them. Bundles are sealed as the service's: to a target that
+ * `init_import_…` makes, and to that of an export. A text that is no bundle is not opened: its hash is the secret.
  */
-import { type ReadOf, flag, list, nonEmptyText, object, optional, text } from "../decode/shapes.js";
-import { fromHex, toUtf8 } from "../bytes.js";
+import { pbkdf2Sync } from "node:crypto";
 import { sha512 } from "@noble/hashes/sha2.js";
-import { type Call, operation } from "./call.js";
-import { accountShape, makePrivateKeys, makeWallet, privateKeyMembers } from "./new-keys.js";
+import { fromHex, fromUtf8, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import type { ReadOf } from "../decode/shapes.js";
+import { type keyShapes, makePrivateKeys, makeWallet } from "./new-keys.js";
 import type { Organization, PrivateKey, Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
-import { sealTo } from "./session.js";
-import type { Transaction } from "./state.js";
+import type { Call, Outcome } from "./call.js";
+import { encryptionTarget, exportBundle, openSealed } from "./session.js";
+import type { Reader } from "./state.js";
 import { owned, ownedOf, userOf } from "./users.js";
+import { keyAt } from "./wallet.js";
 
-const bundle = { userId: nonEmptyText, encryptedBundle: nonEmptyText };
-const importWallet = object({ ...bundle, walletName: nonEmptyText, accounts: list(accountShape, 0, 100) });
-const importPrivateKey = object({ ...bundle, ...privateKeyMembers });
-const target = { targetPublicKey: nonEmptyText };
-const ids = list(nonEmptyText, 1, 100);
-const deleteWithoutExport = optional(flag);
-
-export const TRANSFER_OPERATIONS = {
-  importWallet: operation("ACTIVITY_TYPE_IMPORT_WALLET", importWallet, (call) => {
-    const { tx, organization, parameters } = call;
-    const made = makeWallet(tx, organization.organizationId, parameters, originOf(call));
-    return { result: { walletId: made.walletId, addresses: made.addresses }, addresses: made.proven };
-  }),
-
-  importPrivateKey: operation("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", importPrivateKey, (call) => {
-    const { tx, organization, parameters } = call;
-    const { made, proven } = makePrivateKeys(tx, organization.organizationId, [parameters], originOf(call));
-    return { result: { ...made[0]! }, addresses: proven };
-  }),
-
-  exportWallet: operation(
-    "ACTIVITY_TYPE_EXPORT_WALLET",
-    object({ ...target, walletId: nonEmptyText, language: optional(text) }),
-    async ({ tx, organization, parameters: { walletId, targetPublicKey } }) => {
-      const wallet = walletOf(tx, organization, walletId);
-      const exportBundle = await sealTo(targetPublicKey, fromHex(wallet.seed ?? "00")!);
-      tx.put("wallets", walletId, { ...wallet, exported: true });
-      return { result: { walletId, exportBundle } };
-    },
-  ),
-
-  // No list shows this export.
-  exportWalletAccount: operation(
-    "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
-    object({ ...target, address: nonEmptyText }),
-    async ({ tx, organization, parameters: { address, targetPublicKey } }) => {
-      const wallet = ownedOf(tx.all("wallets"), organization).find(({ accounts }) =>
-        accounts.some((one) => one.address === address),
-      );
-      if (wallet === undefined) throw notFound(`there is no account ${address}`);
-      return { result: { address, exportBundle: await sealTo(targetPublicKey, fromHex(wallet.seed ?? "00")!) } };
-    },
-  ),
-
-  exportPrivateKey: operation(
-    "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
-    object({ ...target, privateKeyId: nonEmptyText }),
-    async ({ tx, organization, parameters: { privateKeyId, targetPublicKey } }) => {
-      const key = privateKeyOf(tx, organization, privateKeyId);
-      const exportBundle = await sealTo(targetPublicKey, fromHex(key.seed)!);
-      tx.put("privateKeys", privateKeyId, { ...key, exported: true });
-      return { result: { privateKeyId, exportBundle } };
-    },
-  ),
-
-  deleteWallets: operation(
-    "ACTIVITY_TYPE_DELETE_WALLETS",
-    object({ walletIds: ids, deleteWithoutExport }),
-    ({ tx, organization, parameters: { walletIds, deleteWithoutExport: anyway = false } }) => {
-      for (const id of walletIds) refuseUnexported(walletOf(tx, organization, id), anyway);
-      for (const id of walletIds) tx.delete("wallets", id);
-      return { result: { walletIds } };
-    },
-  ),
-
-  deleteWalletAccounts: operation(
-    "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
-    object({ walletAccountIds: ids, deleteWithoutExport }),
-    ({ tx, organization, parameters: { walletAccountIds, deleteWithoutExport: anyway = false } }) => {
-      const isDeleted = ({ walletAccountId = "" }: Wallet["accounts"][number]): boolean =>
-        walletAccountIds.includes(walletAccountId);
-      const wallets = ownedOf(tx.all("wallets"), organization).filter(({ accounts }) => accounts.some(isDeleted));
-      const found = wallets.flatMap(({ accounts }) => accounts.filter(isDeleted));
-      if (found.length < walletAccountIds.length) throw notFound("there is no such account");
-      for (const wallet of wallets) refuseUnexported(wallet, anyway);
-      for (const wallet of wallets)
-        tx.put("wallets", wallet.walletId, { ...wallet, accounts: wallet.accounts.filter((one) => !isDeleted(one)) });
-      return { result: { walletAccountIds } };
-    },
-  ),
-
-  deletePrivateKeys: operation(
-    "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS",
-    object({ privateKeyIds: ids, deleteWithoutExport }),
-    ({ tx, organization, parameters: { privateKeyIds, deleteWithoutExport: anyway = false } }) => {
-      for (const id of privateKeyIds) refuseUnexported(privateKeyOf(tx, organization, id), anyway);
-      for (const id of privateKeyIds) tx.delete("privateKeys", id);
-      return { result: { privateKeyIds } };
-    },
-  ),
-};
-
-type Import = Call<Pick<ReadOf<typeof importWallet>, "userId" | "encryptedBundle">>;
-
-function originOf({ tx, organization, parameters, now }: Import): Parameters<typeof makeWallet>[3] {
-  userOf(tx, organization, parameters.userId);
-  return { now, imported: { seed: sha512(toUtf8(parameters.encryptedBundle)) } };
+/** Makes the key pair to which a user seals what is imported next. */
+export function initImport({ tx, organization, parameters, quorumKey }: Call<JsonObject>): Outcome {
+  const [userId, { organizationId }] = [String(parameters["userId"]), organization];
+  userOf(tx, organization, userId);
+  const [importBundle, target] = encryptionTarget(quorumKey("signer"), { organizationId, userId });
+  const id = `import ${userId}`;
+  tx.put("kept", id, { organizationId, kind: "importTarget", id, record: { target } });
+  return { result: { importBundle } };
 }
 
-function walletOf(tx: Transaction, organization: Organization, walletId: string): Wallet {
-  return owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
+type Imported = Call<{ readonly userId: string; readonly encryptedBundle: string }>;
+
+/** Returns the imported bytes, or null for a text that is no bundle. Throws Refusal. */
+async function opened({
+  tx,
+  organization,
+  parameters: { userId, encryptedBundle },
+}: Imported): Promise<Uint8Array | null> {
+  userOf(tx, organization, userId);
+  if (!encryptedBundle.startsWith("{")) return null;
+  const target = tx.get("kept", `import ${userId}`)?.record["target"];
+  if (target === undefined) throw invalid(`there is no import target of user ${userId}: submit init_import_… first`);
+  return openSealed(encryptedBundle, String(target));
 }
 
-function privateKeyOf(tx: Transaction, organization: Organization, privateKeyId: string): PrivateKey {
-  return owned(tx.get("privateKeys", privateKeyId), organization, `private key ${privateKeyId}`);
+export async function importWallet(call: Call<ReadOf<typeof keyShapes.importWallet>>): Promise<Outcome> {
+  const { tx, organization, parameters, now } = call;
+  const mnemonic = await opened(call);
+  const imported = mnemonic === null ? { secret: sha512(toUtf8(parameters.encryptedBundle)) } : ofMnemonic(mnemonic);
+  const made = makeWallet(tx, organization.organizationId, parameters, { now, imported });
+  return { result: { walletId: made.walletId, addresses: made.addresses }, addresses: made.proven };
 }
 
-function refuseUnexported({ exported = false }: Pick<Wallet, "exported">, anyway: boolean): void {
-  if (!exported && !anyway) throw invalid("parameters.deleteWithoutExport: expected true, since it was never exported");
+/** Returns the seed of a mnemonic (BIP-39), whose words are not checked. */
+function ofMnemonic(bytes: Uint8Array): { readonly secret: Uint8Array; readonly mnemonic: string } {
+  const mnemonic = fromUtf8(bytes)?.normalize("NFKD") ?? "";
+  if (mnemonic.split(" ").length % 3 !== 0) throw invalid("parameters.encryptedBundle: expected a mnemonic");
+  return { mnemonic, secret: new Uint8Array(pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512")) };
+}
+
+export async function importPrivateKey(call: Call<ReadOf<typeof keyShapes.importPrivateKey>>): Promise<Outcome> {
+  const { tx, organization, parameters, now } = call;
+  const secret = (await opened(call)) ?? sha512(toUtf8(parameters.encryptedBundle)).subarray(0, 32);
+  if (secret.length !== 32) throw invalid("parameters.encryptedBundle: expected a private key of 32 bytes");
+  const { made, proven } = makePrivateKeys(tx, organization.organizationId, [parameters], {
+    now,
+    imported: { secret },
+  });
+  return { result: { ...made[0]! }, addresses: proven };
+}
+
+/** Exports the mnemonic of an imported wallet. The lab has no list of words: of its own it exports the seed in hex. */
+export async function exportWallet(call: Call<JsonObject>): Promise<Outcome> {
+  const { tx, organization, parameters } = call;
+  const walletId = String(parameters["walletId"]);
+  const wallet = walletOf(tx, organization, walletId);
+  const secret = toUtf8(wallet.mnemonic ?? wallet.seed ?? "");
+  const bundle = await exportBundle(call, String(parameters["targetPublicKey"]), secret);
+  tx.put("wallets", walletId, { ...wallet, exported: true });
+  return { result: { walletId, exportBundle: bundle } };
+}
+
+/** No list shows this export. */
+export async function exportWalletAccount(call: Call<JsonObject>): Promise<Outcome> {
+  const { tx, organization, parameters } = call;
+  const address = String(parameters["address"]);
+  const found = ownedOf(tx.all("wallets"), organization)
+    .flatMap(({ accounts, seed }) => accounts.map((account) => ({ account, seed })))
+    .find(({ account }) => account.address === address);
+  if (found?.seed === undefined) throw notFound(`there is no account ${address}`);
+  const { privateKey } = keyAt(fromHex(found.seed)!, found.account);
+  return {
+    result: { address, exportBundle: await exportBundle(call, String(parameters["targetPublicKey"]), privateKey) },
+  };
+}
+
+export async function exportPrivateKey(call: Call<JsonObject>): Promise<Outcome> {
+  const { tx, organization, parameters } = call;
+  const privateKeyId = String(parameters["privateKeyId"]);
+  const key = privateKeyOf(tx, organization, privateKeyId);
+  const bundle = await exportBundle(call, String(parameters["targetPublicKey"]), fromHex(key.secret)!);
+  tx.put("privateKeys", privateKeyId, { ...key, exported: true });
+  return { result: { privateKeyId, exportBundle: bundle } };
+}
+
+/** Deletes wallets or private keys, all or none. */
+export function deleteKeys(table: "wallets" | "privateKeys") {
+  const member = table === "wallets" ? "walletIds" : "privateKeyIds";
+  return ({ tx, organization, parameters }: Call<JsonObject>): Outcome => {
+    const ids = parameters[member] as string[];
+    const find = table === "wallets" ? walletOf : privateKeyOf;
+    for (const id of ids) refuseUnexported(find(tx, organization, id), parameters);
+    for (const id of ids) tx.delete(table, id);
+    return { result: { [member]: ids } };
+  };
+}
+
+export function deleteWalletAccounts({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const walletAccountIds = parameters["walletAccountIds"] as string[];
+  const isDeleted = ({ walletAccountId = "" }: Wallet["accounts"][number]): boolean =>
+    walletAccountIds.includes(walletAccountId);
+  const wallets = ownedOf(tx.all("wallets"), organization).filter(({ accounts }) => accounts.some(isDeleted));
+  const found = wallets.flatMap(({ accounts }) => accounts.filter(isDeleted));
+  if (found.length < walletAccountIds.length) throw notFound("there is no such account");
+  for (const wallet of wallets) refuseUnexported(wallet, parameters);
+  for (const wallet of wallets)
+    tx.put("wallets", wallet.walletId, { ...wallet, accounts: wallet.accounts.filter((one) => !isDeleted(one)) });
+  return { result: { walletAccountIds } };
+}
+
+export function deleteSubOrganization({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  const { organizationId, parentOrganizationId } = organization;
+  if (parentOrganizationId === undefined) throw invalid("only a sub-organization can be deleted");
+  const keys = [...ownedOf(tx.all("wallets"), organization), ...ownedOf(tx.all("privateKeys"), organization)];
+  for (const key of keys) refuseUnexported(key, parameters);
+  tx.delete("organizations", organizationId);
+  return { result: { subOrganizationUuid: organizationId } };
+}
+
+export function walletOf(reader: Reader, organization: Organization, walletId: string): Wallet {
+  return owned(reader.get("wallets", walletId), organization, `wallet ${walletId}`);
+}
+
+export function privateKeyOf(reader: Reader, organization: Organization, privateKeyId: string): PrivateKey {
+  return owned(reader.get("privateKeys", privateKeyId), organization, `private key ${privateKeyId}`);
+}
+
+function refuseUnexported({ exported = false }: Pick<Wallet, "exported">, { deleteWithoutExport }: JsonObject): void {
+  if (!exported && deleteWithoutExport !== true)
+    throw invalid("parameters.deleteWithoutExport: expected true, since it was never exported");
 }

@@ -1,32 +1,45 @@
-/** Wallets: a seed, and derived keys and addresses (BIP-32, BIP-44, SLIP-10, EIP-55). */
+/** Keys of wallets, derived from a seed (BIP-32, BIP-44, SLIP-10). */
 import { createHmac } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
+import { p256 } from "@noble/curves/nist.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { keccak_256 } from "@noble/hashes/sha3.js";
-import { base58 } from "@scure/base";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { type AddressFormat, type Curve, formatOf, whyNoFormat } from "./addresses-of.js";
 
 const HARDENED = 0x80000000;
-const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** By curve: how a private key is derived, and how its public key is made (33 or 32 bytes). */
-export const CURVES = {
-  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
-  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array): Uint8Array => ed25519.getPublicKey(key) },
-} as const;
-export type Curve = keyof typeof CURVES;
+/** How keys of a curve are derived (SLIP-10), and how a public key is made (33 or 32 bytes). */
+interface Derivation {
+  /** The key of the HMAC of the seed. */
+  readonly master: string;
+  /** What is hashed for a child, before its index. */
+  readonly data: (privateKey: Uint8Array, index: number) => Uint8Array;
+  readonly child: (derived: Uint8Array, parent: Uint8Array) => Uint8Array;
+  readonly publicKeyOf: (privateKey: Uint8Array) => Uint8Array;
+}
 
-/** By address format: its curves, and the function that makes an address from a public key. */
-export const ADDRESS_FORMATS = {
-  ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
-  ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
-  ADDRESS_FORMAT_UNCOMPRESSED: {
-    curves: ["CURVE_SECP256K1"],
-    write: (key: Uint8Array): string => toHex(uncompressed(key)),
+const hardened = (key: Uint8Array): Uint8Array => concatBytes(Uint8Array.of(0), key);
+const CURVES: Readonly<Record<Curve, Derivation>> = {
+  CURVE_SECP256K1: weierstrass(secp256k1, "Bitcoin seed"),
+  CURVE_P256: weierstrass(p256, "Nist256p1 seed"),
+  CURVE_ED25519: {
+    master: "ed25519 seed",
+    data: hardened,
+    child: (derived) => derived,
+    publicKeyOf: (key) => ed25519.getPublicKey(key),
   },
-  ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array): string => base58.encode(key) },
-} as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
-export type AddressFormat = keyof typeof ADDRESS_FORMATS;
+};
+
+function weierstrass(curve: typeof secp256k1, master: string): Derivation {
+  const publicKeyOf = (key: Uint8Array): Uint8Array => curve.getPublicKey(key, true);
+  const sum = (one: Uint8Array, other: Uint8Array): bigint => (number(one) + number(other)) % curve.Point.Fn.ORDER;
+  return {
+    master,
+    data: (key, index) => (index >= HARDENED ? hardened(key) : publicKeyOf(key)),
+    child: (derived, parent) => fromHex(sum(derived, parent).toString(16).padStart(64, "0"))!,
+    publicKeyOf,
+  };
+}
 
 /** The path and the address format of an account, such as `m/44'/60'/0'/0/0`. */
 export interface Account {
@@ -42,6 +55,8 @@ export interface WalletKey {
   readonly privateKey: Uint8Array;
   /** The compressed public key. */
   readonly publicKey: Uint8Array;
+  /** The format of the address with which the key was asked for. */
+  readonly addressFormat?: AddressFormat | undefined;
 }
 
 /**
@@ -49,75 +64,40 @@ export interface WalletKey {
  * others.
  */
 export function accountFault({ path, addressFormat, curve = "CURVE_SECP256K1" }: Account): string | undefined {
-  const { curves }: { curves: readonly Curve[] } = ADDRESS_FORMATS[addressFormat];
-  if (!curves.includes(curve)) return `${curve} has no ${addressFormat}`;
+  const row = formatOf(addressFormat);
+  if (row === undefined) return whyNoFormat(addressFormat);
+  if (!row.curves.includes(curve)) return `${curve} has no ${addressFormat}`;
   const isHardened = path.split("/").every((step, index) => index === 0 || step.endsWith("'"));
   return curve === "CURVE_ED25519" && !isHardened ? `${path}: Ed25519 keys need hardened steps` : undefined;
 }
 
+export function keyOfSecret(privateKey: Uint8Array, curve: Curve = "CURVE_SECP256K1"): WalletKey {
+  return { curve, privateKey, publicKey: CURVES[curve].publicKeyOf(privateKey) };
+}
+
 export function keyAt(
   seed: Uint8Array,
-  { path, curve = "CURVE_SECP256K1" }: Omit<Account, "addressFormat">,
+  { path, curve = "CURVE_SECP256K1", addressFormat }: Omit<Account, "addressFormat"> & Partial<Account>,
 ): WalletKey {
-  const { derive, publicKeyOf } = CURVES[curve];
-  const privateKey = derive(seed, path);
-  return { curve, privateKey, publicKey: publicKeyOf(privateKey) };
+  const { master, child, data } = CURVES[curve];
+  let node = hmacSha512(toUtf8(master), seed);
+  for (const step of path.split("/").slice(1)) {
+    const index = Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0);
+    const parent = node.subarray(0, 32);
+    const derived = hmacSha512(node.subarray(32), concatBytes(data(parent, index), counter(index)));
+    node = concatBytes(child(derived.subarray(0, 32), parent), derived.subarray(32));
+  }
+  return { ...keyOfSecret(node.subarray(0, 32), curve), addressFormat };
 }
 
 export function addressOf(seed: Uint8Array, account: Account): string {
-  return ADDRESS_FORMATS[account.addressFormat].write(keyAt(seed, account).publicKey);
-}
-
-function ethereumAddressOf(publicKey: Uint8Array): string {
-  return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
-}
-
-function compressedOf(key: Uint8Array): Uint8Array {
-  return secp256k1.getPublicKey(key, true);
-}
-
-function uncompressed(publicKey: Uint8Array): Uint8Array {
-  return secp256k1.Point.fromBytes(publicKey).toBytes(false);
-}
-
-/** Derives an Ed25519 key (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
-function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
-  let node = hmacSha512(toUtf8("ed25519 seed"), seed);
-  for (const step of path.split("/").slice(1)) {
-    const index = counter(Number.parseInt(step, 10) + HARDENED);
-    node = hmacSha512(node.subarray(32), concatBytes(Uint8Array.of(0), node.subarray(0, 32), index));
-  }
-  return node.subarray(0, 32);
-}
-
-/** Derives a key (BIP-32, "Master key generation" and "Private parent key → private child key"). */
-function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
-  let node = hmacSha512(toUtf8("Bitcoin seed"), seed);
-  for (const step of path.split("/").slice(1))
-    node = child(node, Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0));
-  return node.subarray(0, 32);
-}
-
-/** Derives a child. `parent` is the private key and the chain code, 32 bytes each. */
-function child(parent: Uint8Array, index: number): Uint8Array {
-  const key = parent.subarray(0, 32);
-  const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
-  const derived = hmacSha512(parent.subarray(32), concatBytes(serialised, counter(index)));
-  const sum = (number(derived.subarray(0, 32)) + number(key)) % ORDER;
-  return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
+  return formatOf(account.addressFormat)!.write(keyAt(seed, account).publicKey);
 }
 
 function counter(index: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, index);
   return bytes;
-}
-
-/** Adds the checksum of EIP-55: a letter becomes a capital if the hash has a digit of at least 8 at the same place. */
-function checksummed(address: string): string {
-  const hash = toHex(keccak_256(toUtf8(address)));
-  const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;
-  return `0x${[...address].map((digit, index) => (isUpper(index) ? digit.toUpperCase() : digit)).join("")}`;
 }
 
 function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {

@@ -8,7 +8,8 @@ import { decodeRlp, encodeRlp } from "../../src/lab/ethereum.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signedPayload, signedTransaction } from "../../src/lab/signing.js";
-import { ADDRESS_FORMATS, type WalletKey, keyAt } from "../../src/lab/wallet.js";
+import { FORMATS_OF_ADDRESSES } from "../../src/lab/addresses-of.js";
+import { type WalletKey, keyAt } from "../../src/lab/wallet.js";
 
 import { type Accepted, type Attack, after, withActivity } from "./support.js";
 
@@ -16,8 +17,8 @@ const seed = new Uint8Array(64).fill(3);
 const key = keyAt(seed, { path: "m/0'" });
 const otherKey = keyAt(seed, { path: "m/1'" });
 const ed25519 = keyAt(seed, { path: "m/0'", curve: "CURVE_ED25519" });
-const address = ADDRESS_FORMATS.ADDRESS_FORMAT_ETHEREUM.write(key.publicKey);
-const solana = ADDRESS_FORMATS.ADDRESS_FORMAT_SOLANA.write(ed25519.publicKey);
+const address = FORMATS_OF_ADDRESSES.ADDRESS_FORMAT_ETHEREUM.write(key.publicKey);
+const solana = FORMATS_OF_ADDRESSES.ADDRESS_FORMAT_SOLANA.write(ed25519.publicKey);
 const ID = "00000000-0000-4000-8000-000000000000";
 
 type Signing = "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
