@@ -92,6 +92,6 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   member: async () => (await import("../review/members.js")).ACCEPTABLE,
   demand: async () => (await import("../appraise/siblings.js")).DROPPABLE,
   word: async () => (await import("../report/explanations.js")).explainedWords(),
-  fault: async () => Object.keys((await import("../lab/faults.js")).BEHAVIOURS),
+  fault: async () => Object.keys((await import("../lab/lies.js")).LIES),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
 };

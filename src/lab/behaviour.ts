@@ -68,7 +68,8 @@ export interface FaultFacts {
    */
   readonly fails: readonly CheckId[];
   /**
-   * The operations that the fault affects. Default: every submit. With {@link VERIFIED_CALLS}, only a client that
+   * The operations that the fault affects: a submit also in what shows its activity later. Default: every submit. With
+   * {@link VERIFIED_CALLS}, only a client that
    * compares the answer with its request can detect the fault.
    */
   readonly needs?: readonly string[];
@@ -98,7 +99,7 @@ export interface Behaviour extends FaultFacts {
   /** Replaces the items of a page, or the one account of an answer. */
   readonly list?: (items: readonly JsonObject[], listing: Listing) => readonly JsonObject[];
   /** Replaces the index of the first item of a page after an id. */
-  readonly pageStart?: (start: number, operation: string) => number;
+  readonly pageStart?: (start: number) => number;
   /** The operations that respond with not found. */
   readonly refuses?: readonly string[];
 }

@@ -1,32 +1,8 @@
-/**
- * The faults of the service, with the checks that fail because of each. Faults without `needs` affect every submit with
- * `generateAppProofs`, and the boot proofs for its app proofs.
- */
-import { ADDRESS_FAULTS } from "./address-faults.js";
-import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
-import { AUTH_BEHAVIOURS } from "./auth-faults.js";
+/** The lists of lies that callers see, from the one table. */
 import type { Behaviour, FaultFacts } from "./behaviour.js";
-import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
-import { FEED_BEHAVIOURS } from "./feed-faults.js";
-import { SIGNATURE_FAULTS } from "./signature-faults.js";
+import { LIES } from "./lies.js";
 
-/** The faults, roughly in the order of the checks that fail. */
-export const BEHAVIOURS = {
-  ...DOCUMENT_FAULTS,
-  ...MANIFEST_FAULTS,
-  ...BINDING_FAULTS,
-  ...APP_PROOF_FAULTS,
-  ...ACTIVITY_FAULTS,
-  ...ANSWER_FAULTS,
-  ...NEW_WALLET_FAULTS,
-  ...SIGNATURE_FAULTS,
-  ...POLICY_FAULTS,
-  ...ADDRESS_FAULTS,
-  ...AUTH_BEHAVIOURS,
-  ...FEED_BEHAVIOURS,
-};
-
-export type FaultName = keyof typeof BEHAVIOURS;
+export type FaultName = keyof typeof LIES;
 
 /** Any string, so that a program can pass names from elsewhere. Editors complete the known names. */
 export type GivenFaultName = FaultName | (string & Record<never, never>);
@@ -43,7 +19,7 @@ export interface AuthFault extends Pick<LabFault, "name" | "what" | "fails"> {
 
 export type FeedFault = Pick<LabFault, "name" | "what"> & Pick<Required<Behaviour>, "code">;
 
-const ROWS = Object.entries<Behaviour>(BEHAVIOURS).map(([name, row]) => ({ ...row, name: name as FaultName }));
+const ROWS = Object.entries<Behaviour>(LIES).map(([name, row]) => ({ ...row, name: name as FaultName }));
 
 export const FAULTS: readonly LabFault[] = ROWS.filter(
   ({ feed, auth }) => feed === undefined && auth === undefined,

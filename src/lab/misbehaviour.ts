@@ -10,10 +10,12 @@ import {
   type Behaviour,
   type Listing,
   type TargetEnclave,
+  VERIFIED_CALLS,
   faultNamed,
   payloadOf,
 } from "./behaviour.js";
-import { BEHAVIOURS, type FaultName } from "./faults.js";
+import type { FaultName } from "./faults.js";
+import { LIES } from "./lies.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import type { PolicyFeed } from "./policy-feed.js";
@@ -28,6 +30,11 @@ interface Booted {
   readonly saved: SavedEnclave;
 }
 
+interface Switched {
+  readonly name: FaultName;
+  readonly behaviour: Behaviour;
+}
+
 export class Misbehaviour {
   readonly #fleet: Fleet;
   /** Map from an honest enclave's key to its forged boot proof. It is cleared when the faults change. */
@@ -38,7 +45,7 @@ export class Misbehaviour {
    * Replacements by their own keys. Never cleared, since a boot proof remains available after its enclave has ended.
    */
   readonly #booted = new Map<string, SavedEnclave & { readonly bootProof: JsonObject }>();
-  #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
+  #on: readonly Switched[] = [];
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -48,7 +55,7 @@ export class Misbehaviour {
   set(names: readonly string[]): void {
     this.#on = [...new Set(names)].map((name) => ({
       name: name as FaultName,
-      behaviour: faultNamed<FaultName, Behaviour>(BEHAVIOURS, name),
+      behaviour: faultNamed<FaultName, Behaviour>(LIES, name),
     }));
     this.#forged.clear();
     this.#running.clear();
@@ -111,7 +118,7 @@ export class Misbehaviour {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
     const answering = { honest, operation, reader, sign };
-    const altered = this.#on.reduce(
+    const altered = this.#showing(operation, honest).reduce(
       (activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity,
       honest,
     );
@@ -122,19 +129,36 @@ export class Misbehaviour {
   auth(honest: JsonObject, call: Omit<AuthAnswering, "sign" | "key">): JsonObject {
     const sign: Answering["sign"] = (like, payload) => this.#signed(like, payload, call.reader);
     const answering = { ...call, sign, key: this.#fleet.quorumKey.bind(this.#fleet) };
-    const altered = this.#on
-      .filter(({ behaviour: { needs } }) => needs?.includes(call.operation))
-      .reduce((answer, { behaviour }) => behaviour.auth?.(answer, answering) ?? answer, honest);
+    const altered = this.#showing(call.operation).reduce(
+      (answer, { behaviour }) => behaviour.auth?.(answer, answering) ?? answer,
+      honest,
+    );
     return this.#withAppProofs(altered, { ...answering, honest });
   }
 
   /** Returns the items of a list with the faults that are on. */
   list(honest: readonly JsonObject[], listing: Listing): readonly JsonObject[] {
-    return this.#on.reduce((items, { behaviour }) => behaviour.list?.(items, listing) ?? items, honest);
+    if (honest.length === 0) return honest;
+    return this.#showing(listing.operation).reduce(
+      (items, { behaviour }) => behaviour.list?.(items, listing) ?? items,
+      honest,
+    );
   }
 
   pageStart(honest: number, operation: string): number {
-    return this.#on.reduce((start, { behaviour }) => behaviour.pageStart?.(start, operation) ?? start, honest);
+    return this.#showing(operation).reduce((start, { behaviour }) => behaviour.pageStart?.(start) ?? start, honest);
+  }
+
+  /** Returns the lies that the operation shows, or any answer with an activity that its submit shows. */
+  #showing(operation: string, { type }: JsonObject = {}): Switched[] {
+    const submit = String(type)
+      .replace("ACTIVITY_TYPE_", "")
+      .replace(/_V\d+$/, "")
+      .toLowerCase();
+    return this.#on.filter(({ behaviour: { needs = [] } }) => {
+      const operations = needs.filter((one) => one !== VERIFIED_CALLS);
+      return operations.length === 0 || operations.some((one) => one === operation || one === submit);
+    });
   }
 
   get #altersBoot(): boolean {
@@ -149,12 +173,13 @@ export class Misbehaviour {
 
   #appProofs(honest: readonly JsonObject[], answering: Answering): JsonObject[] {
     const moved = this.#altersBoot ? honest.map((proof) => this.#movedTo(proof, answering.reader)) : honest;
-    const signed = this.#on.reduce<readonly JsonObject[]>(
+    const showing = this.#showing(answering.operation, answering.honest);
+    const signed = showing.reduce<readonly JsonObject[]>(
       (proofs, { behaviour: { appProof } }) =>
         appProof ? proofs.map((proof) => this.#resigned(proof, appProof, answering)) : proofs,
       moved,
     );
-    return [...this.#on.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
+    return [...showing.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
   }
 
   /** Signs the payload again, with the enclave that replaces the signer. */

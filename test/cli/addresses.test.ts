@@ -1,6 +1,6 @@
 /** `bootproof addresses` against the lab: classes, faults, exit codes, formats, sub-organizations. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
+import { FAULTS } from "../../src/lab/index.js";
 import type { AddressResult } from "../../src/show/addresses.js";
 import { tableJunit } from "../../src/formats/addresses.js";
 import { writeText } from "../../src/show/terminal.js";
@@ -369,12 +369,12 @@ describe("wrong uses", () => {
 describe("the faults of lists", () => {
   // The lists need more than one page for faults of pages, which are told last: each run then takes longer.
   const isOfPages = (name: string): boolean => name === "skipped-item" || name === "repeated-page";
-  const faults = Object.entries(ADDRESS_FAULTS).sort(
-    ([one], [other]) => Number(isOfPages(one)) - Number(isOfPages(other)),
+  const faults = FAULTS.filter(({ shows }) => shows !== undefined).sort(
+    (one, other) => Number(isOfPages(one.name)) - Number(isOfPages(other.name)),
   );
-  it.each(faults)("of a service with the fault %s", async (name, { shows }) => {
-    if (name === faults.find(([each]) => isOfPages(each))![0]) await world.lab.addAccounts({ count: 120 });
-    world.lab.setFault(name as keyof typeof ADDRESS_FAULTS);
+  it.each(faults)("of a service with the fault $name", async ({ name, shows }) => {
+    if (name === faults.find((each) => isOfPages(each.name))!.name) await world.lab.addAccounts({ count: 120 });
+    world.lab.setFault(name);
     const answer = await run("--format", "json", "--accept", "service,imported,exported");
     if (shows === "unfetched") {
       expect([answer.code, answer.stdout]).toMatchObject([3, expect.stringContaining('"bootproof-error/1"')]);
