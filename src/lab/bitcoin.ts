@@ -54,7 +54,7 @@ export function signedPsbt(bytes: Uint8Array, key: WalletKey): Uint8Array {
     });
     if (signed.every((pairs, index) => pairs === inputs[index]))
       throw invalid("parameters.unsignedTransaction: no input spends an output of this address");
-    return concatBytes(MAGIC, ...[global, ...signed].map(written), reader.rest());
+    return concatBytes(MAGIC, ...[global, ...signed].map(written), reader.take());
   } catch (error) {
     throw error instanceof RangeError || error instanceof TypeError
       ? invalid("parameters.unsignedTransaction: expected a PSBT with the outputs that its inputs spend")
@@ -182,18 +182,24 @@ class Reader {
     this.#bytes = bytes;
   }
 
-  take(length: number): Uint8Array {
+  take(length = this.#bytes.length - this.#at): Uint8Array {
     const taken = this.#bytes.slice(this.#at, (this.#at += length));
     if (taken.length !== length) throw new RangeError("end");
     return taken;
   }
 
+  size(): number {
+    const first = this.take(1)[0]!;
+    const bytes = first < 0xfd ? Uint8Array.of(first) : this.take(first === 0xfd ? 2 : 4);
+    return bytes.reduceRight((value, byte) => value * 256 + byte, 0);
+  }
+
   sized(): Uint8Array {
-    return this.take(this.#size());
+    return this.take(this.size());
   }
 
   many<T>(read: () => T): T[] {
-    return Array.from({ length: this.#size() }, read);
+    return Array.from({ length: this.size() }, read);
   }
 
   output(): Output {
@@ -204,15 +210,5 @@ class Reader {
     const pairs: Pairs = [];
     for (let key = this.sized(); key.length > 0; key = this.sized()) pairs.push([key, this.sized()]);
     return pairs;
-  }
-
-  rest(): Uint8Array {
-    return this.#bytes.slice(this.#at);
-  }
-
-  #size(): number {
-    const first = this.take(1)[0]!;
-    if (first < 0xfd) return first;
-    return this.take(first === 0xfd ? 2 : 4).reduceRight((value, byte) => value * 256 + byte, 0);
   }
 }

@@ -6,55 +6,16 @@ import { randomUUID } from "node:crypto";
 import { FEATURE_NAME_WEBHOOK, SUBMIT_OPERATIONS, documentedOnly } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Shape } from "../decode/shapes.js";
-import {
-  createPrivateKeys,
-  createSubOrganization,
-  createWallet,
-  createWalletAccounts,
-  keyShapes,
-  walletShape,
-} from "./new-keys.js";
-import { createPolicies, createPolicy, deletePolicies, policyShapes, updatePolicy } from "./policies.js";
+import * as keys from "./new-keys.js";
+import * as policies from "./policies.js";
 import { invalid, notFound } from "./refusal.js";
 import type { Call, Outcome } from "./call.js";
 import { accepts, creates, deletes, keptOf, submit, tableOf, updates } from "./rows.js";
-import {
-  createReadWriteSession,
-  initOtp,
-  initOtpAuth,
-  loginShapes,
-  oauth,
-  oauthLogin,
-  otpAuth,
-  otpLogin,
-  stampLogin,
-  verifyOtp,
-  verifyOtpV1,
-} from "./session.js";
-import { signRawPayload, signRawPayloads, signTransaction, signingShapes } from "./signing.js";
-import { createUserTag, deleteUserTags, updateUserTag } from "./tags.js";
-import {
-  deleteKeys,
-  deleteSubOrganization,
-  deleteWalletAccounts,
-  exportPrivateKey,
-  exportWallet,
-  exportWalletAccount,
-  importPrivateKey,
-  importWallet,
-  initImport,
-  walletOf,
-} from "./transfers.js";
-import {
-  addCredentials,
-  createUsers,
-  deleteCredentials,
-  deleteUsers,
-  ownedOf,
-  updateUser,
-  userOf,
-  userShapes,
-} from "./users.js";
+import * as logins from "./session.js";
+import * as signing from "./signing.js";
+import * as tags from "./tags.js";
+import * as transfers from "./transfers.js";
+import * as users from "./users.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
 /** Versions of a type whose result has none. */
@@ -83,20 +44,20 @@ const ATTESTATION = "attestation{credentialId clientDataJson attestationObject t
 
 export const LAB_OPERATIONS = tableOf({
   // Wallets and keys.
-  createWallet: submit(walletShape, createWallet),
-  createWalletAccounts: submit(keyShapes.walletAccounts, createWalletAccounts),
+  createWallet: submit(keys.walletShape, keys.createWallet),
+  createWalletAccounts: submit(keys.keyShapes.walletAccounts, keys.createWalletAccounts),
   updateWallet: submit(SUBMIT_OPERATIONS.updateWallet.parameters, renameWallet),
-  deleteWallets: submit(`walletIds[] ${ANYWAY}`, deleteKeys("wallets")),
-  deleteWalletAccounts: submit(`walletAccountIds[] ${ANYWAY}`, deleteWalletAccounts),
-  createPrivateKeys: submit(keyShapes.privateKeys, createPrivateKeys, { version: "V2" }),
-  deletePrivateKeys: submit(`privateKeyIds[] ${ANYWAY}`, deleteKeys("privateKeys")),
-  initImportWallet: submit("userId", initImport),
-  initImportPrivateKey: submit("userId", initImport),
-  importWallet: submit(keyShapes.importWallet, importWallet),
-  importPrivateKey: submit(keyShapes.importPrivateKey, importPrivateKey),
-  exportWallet: submit("walletId targetPublicKey language?", exportWallet),
-  exportWalletAccount: submit("address targetPublicKey", exportWalletAccount),
-  exportPrivateKey: submit("privateKeyId targetPublicKey", exportPrivateKey),
+  deleteWallets: submit(`walletIds[] ${ANYWAY}`, transfers.deleteKeys("wallets")),
+  deleteWalletAccounts: submit(`walletAccountIds[] ${ANYWAY}`, transfers.deleteWalletAccounts),
+  createPrivateKeys: submit(keys.keyShapes.privateKeys, keys.createPrivateKeys, { version: "V2" }),
+  deletePrivateKeys: submit(`privateKeyIds[] ${ANYWAY}`, transfers.deleteKeys("privateKeys")),
+  initImportWallet: submit("userId", transfers.initImport),
+  initImportPrivateKey: submit("userId", transfers.initImport),
+  importWallet: submit(keys.keyShapes.importWallet, transfers.importWallet),
+  importPrivateKey: submit(keys.keyShapes.importPrivateKey, transfers.importPrivateKey),
+  exportWallet: submit("walletId targetPublicKey language?", transfers.exportWallet),
+  exportWalletAccount: submit("address targetPublicKey", transfers.exportWalletAccount),
+  exportPrivateKey: submit("privateKeyId targetPublicKey", transfers.exportPrivateKey),
   createPrivateKeyTag: creates("privateKeyTagName privateKeyIds[]", { with: "privateKeyIds[]" }),
   updatePrivateKeyTag: updates("privateKeyTagId newPrivateKeyTagName? addPrivateKeyIds[] removePrivateKeyIds[]"),
   deletePrivateKeyTags: deletes("privateKeyTagIds[]"),
@@ -106,9 +67,9 @@ export const LAB_OPERATIONS = tableOf({
   deleteSecrets: deletes("secretIds[]"),
 
   // Signatures.
-  signRawPayload: submit(signingShapes.rawPayload, signRawPayload, { version: "V2", result: "" }),
-  signRawPayloads: submit(signingShapes.rawPayloads, signRawPayloads),
-  signTransaction: submit(signingShapes.transaction, signTransaction, { version: "V2", result: "" }),
+  signRawPayload: submit(signing.signingShapes.rawPayload, signing.signRawPayload, { version: "V2", result: "" }),
+  signRawPayloads: submit(signing.signingShapes.rawPayloads, signing.signRawPayloads),
+  signTransaction: submit(signing.signingShapes.transaction, signing.signTransaction, { version: "V2", result: "" }),
   ethSendRawTransaction: accepts("signedTransaction caip2", "transactionHash"),
   ethSendTransaction: creates(`from caip2 sponsor?! deadline? gasStationNonce? calls[to value? data?] ${FEES}`, {
     ...SENT,
@@ -135,8 +96,8 @@ export const LAB_OPERATIONS = tableOf({
   sparkPrepareLightningReceive: accepts(`signWith lightningReceive{${RECIPIENTS}}`, "operatorPackages[] paymentHash"),
 
   // Organizations.
-  createSubOrganization: submit(keyShapes.subOrganization, createSubOrganization, { version: "V7" }),
-  deleteSubOrganization: submit(ANYWAY, deleteSubOrganization),
+  createSubOrganization: submit(keys.keyShapes.subOrganization, keys.createSubOrganization, { version: "V7" }),
+  deleteSubOrganization: submit(ANYWAY, transfers.deleteSubOrganization),
   updateOrganizationName: submit("organizationName", renameOrganization),
   updateRootQuorum: submit("threshold# userIds[]", updateRootQuorum),
   setOrganizationFeature: submit(SUBMIT_OPERATIONS.setOrganizationFeature.parameters, setFeature),
@@ -148,27 +109,31 @@ export const LAB_OPERATIONS = tableOf({
   deleteWebhookEndpoint: deletes("endpointId", ENDPOINT),
 
   // Users and their credentials.
-  createUsers: submit(userShapes.createUsers, (call) => createUsers(call, call.parameters.users), LATER.V4),
-  createApiOnlyUsers: submit(userShapes.createApiOnlyUsers, (call) => createUsers(call, call.parameters.apiOnlyUsers)),
-  updateUser: submit(userShapes.updateUser, updateUser),
-  updateUserName: submit(userShapes.updateUser, updateUser),
-  updateUserEmail: submit(userShapes.updateUser, updateUser),
-  updateUserPhoneNumber: submit(userShapes.updateUser, updateUser),
-  deleteUsers: submit("userIds[]", deleteUsers),
-  createUserTag: submit("userTagName userIds[]", createUserTag),
-  updateUserTag: submit(SUBMIT_OPERATIONS.updateUserTag.parameters, updateUserTag),
-  deleteUserTags: submit("userTagIds[]", deleteUserTags),
+  createUsers: submit(users.userShapes.createUsers, (call) => users.createUsers(call, call.parameters.users), LATER.V4),
+  createApiOnlyUsers: submit(users.userShapes.createApiOnlyUsers, (call) =>
+    users.createUsers(call, call.parameters.apiOnlyUsers),
+  ),
+  updateUser: submit(users.userShapes.updateUser, users.updateUser),
+  updateUserName: submit(users.userShapes.updateUser, users.updateUser),
+  updateUserEmail: submit(users.userShapes.updateUser, users.updateUser),
+  updateUserPhoneNumber: submit(users.userShapes.updateUser, users.updateUser),
+  deleteUsers: submit("userIds[]", users.deleteUsers),
+  createUserTag: submit("userTagName userIds[]", tags.createUserTag),
+  updateUserTag: submit(SUBMIT_OPERATIONS.updateUserTag.parameters, tags.updateUserTag),
+  deleteUserTags: submit("userTagIds[]", tags.deleteUserTags),
   createInvitations: creates(
     "invitations[receiverUserName receiverUserEmail receiverUserTags[] accessType senderUserId]",
     { each: "invitations" },
   ),
   deleteInvitation: deletes("invitationId"),
-  createApiKeys: submit(userShapes.createApiKeys, addCredentials("apiKeys"), LATER.V2),
-  deleteApiKeys: submit("userId apiKeyIds[]", deleteCredentials("apiKeys", "API key")),
-  createAuthenticators: submit(userShapes.createAuthenticators, addCredentials("authenticators"), LATER.V2),
-  deleteAuthenticators: submit("userId authenticatorIds[]", deleteCredentials("authenticators", "authenticator")),
-  createOauthProviders: submit(userShapes.createOauthProviders, addCredentials("oauthProviders"), { version: "V2" }),
-  deleteOauthProviders: submit("userId providerIds[]", deleteCredentials("oauthProviders", "provider")),
+  createApiKeys: submit(users.userShapes.createApiKeys, users.addCredentials("apiKeys"), LATER.V2),
+  deleteApiKeys: submit("userId apiKeyIds[]", users.deleteCredentials("apiKeys", "API key")),
+  createAuthenticators: submit(users.userShapes.createAuthenticators, users.addCredentials("authenticators"), LATER.V2),
+  deleteAuthenticators: submit("userId authenticatorIds[]", users.deleteCredentials("authenticators", "authenticator")),
+  createOauthProviders: submit(users.userShapes.createOauthProviders, users.addCredentials("oauthProviders"), {
+    version: "V2",
+  }),
+  deleteOauthProviders: submit("userId providerIds[]", users.deleteCredentials("oauthProviders", "provider")),
   createMfaPolicy: creates("userId mfaPolicyName condition requiredAuthenticationMethods[any[type id?]] order# notes?"),
   updateMfaPolicy: updates(
     "userId mfaPolicyId mfaPolicyName? condition? requiredAuthenticationMethods?[any[type id?]] order?# notes?",
@@ -176,11 +141,11 @@ export const LAB_OPERATIONS = tableOf({
   deleteMfaPolicy: deletes("userId mfaPolicyId"),
 
   // Policies and votes. `Service` counts the votes.
-  createPolicy: submit(policyShapes.createPolicy, createPolicy, LATER.V3),
-  createPolicies: submit(policyShapes.createPolicies, createPolicies),
-  updatePolicy: submit(policyShapes.updatePolicy, updatePolicy, { version: "V2" }),
-  deletePolicy: submit("policyId", deletePolicies),
-  deletePolicies: submit("policyIds[]", deletePolicies),
+  createPolicy: submit(policies.policyShapes.createPolicy, policies.createPolicy, LATER.V3),
+  createPolicies: submit(policies.policyShapes.createPolicies, policies.createPolicies),
+  updatePolicy: submit(policies.policyShapes.updatePolicy, policies.updatePolicy, { version: "V2" }),
+  deletePolicy: submit("policyId", policies.deletePolicies),
+  deletePolicies: submit("policyIds[]", policies.deletePolicies),
   approveActivity: submit("fingerprint", () => ({ result: {} })),
   rejectActivity: submit("fingerprint", () => ({ result: {} })),
   createVelocityControl: creates(
@@ -193,19 +158,19 @@ export const LAB_OPERATIONS = tableOf({
   deleteSmartContractInterface: deletes("smartContractInterfaceId"),
 
   // Log-ins.
-  createReadWriteSession: submit(SUBMIT_OPERATIONS.createReadWriteSession.parameters, createReadWriteSession, {
+  createReadWriteSession: submit(SUBMIT_OPERATIONS.createReadWriteSession.parameters, logins.createReadWriteSession, {
     version: "V2",
   }),
   createReadOnlySession: accepts("", "organizationId organizationName userId username session sessionExpiry"),
   createSessionProfile: creates("sessionProfileName scope expirationSeconds? notes?"),
-  stampLogin: submit(loginShapes.stampLogin, stampLogin),
-  initOtp: submit(loginShapes.initOtp, initOtp, { version: "V3", result: "V2", byParent: true }),
-  verifyOtp: submit(loginShapes.verifyOtp, verifyOtp, { ...LATER.V2, byParent: true }),
-  otpLogin: submit(loginShapes.otpLogin, otpLogin, { ...LATER.V2, byParent: true }),
-  oauthLogin: submit(loginShapes.oauthLogin, oauthLogin, { byParent: true }),
-  oauth: submit(loginShapes.oauth, oauth, { byParent: true }),
-  initOtpAuth: submit(loginShapes.initOtp, initOtpAuth, { version: "V3", result: "V2", byParent: true }),
-  otpAuth: submit(loginShapes.otpAuth, otpAuth, { byParent: true }),
+  stampLogin: submit(logins.loginShapes.stampLogin, logins.stampLogin),
+  initOtp: submit(logins.loginShapes.initOtp, logins.initOtp, { version: "V3", result: "V2", byParent: true }),
+  verifyOtp: submit(logins.loginShapes.verifyOtp, logins.verifyOtp, { ...LATER.V2, byParent: true }),
+  otpLogin: submit(logins.loginShapes.otpLogin, logins.otpLogin, { ...LATER.V2, byParent: true }),
+  oauthLogin: submit(logins.loginShapes.oauthLogin, logins.oauthLogin, { byParent: true }),
+  oauth: submit(logins.loginShapes.oauth, logins.oauth, { byParent: true }),
+  initOtpAuth: submit(logins.loginShapes.initOtp, logins.initOtpAuth, { version: "V3", result: "V2", byParent: true }),
+  otpAuth: submit(logins.loginShapes.otpAuth, logins.otpAuth, { byParent: true }),
   emailAuth: accepts(`email targetPublicKey ${MAIL}`, "userId apiKeyId", { ...LATER.V3, byParent: true }),
   initUserEmailRecovery: accepts(`email targetPublicKey ${MAIL}`, "userId", { ...LATER.V2, byParent: true }),
   recoverUser: accepts(`userId authenticator{authenticatorName challenge ${ATTESTATION}}`, "authenticatorId[]"),
@@ -296,10 +261,16 @@ export const LAB_OPERATIONS = tableOf({
   ),
 
   // Other versions of paths above, which older SDKs submit, and core 2.8.1 and sdk-server 8.2.1.
-  createSubOrganizationV8: submit(keyShapes.subOrganization, createSubOrganization, { ...SUBORG, version: "V8" }),
-  createSubOrganizationV3: submit(keyShapes.subOrganizationV3, createSubOrganization, { ...SUBORG, version: "V3" }),
-  verifyOtpV1: submit(loginShapes.verifyOtpV1, verifyOtpV1, { name: "verify_otp", byParent: true }),
-  otpLoginV1: submit(loginShapes.otpLogin, otpLogin, { name: "otp_login", byParent: true }),
+  createSubOrganizationV8: submit(keys.keyShapes.subOrganization, keys.createSubOrganization, {
+    ...SUBORG,
+    version: "V8",
+  }),
+  createSubOrganizationV3: submit(keys.keyShapes.subOrganizationV3, keys.createSubOrganization, {
+    ...SUBORG,
+    version: "V3",
+  }),
+  verifyOtpV1: submit(logins.loginShapes.verifyOtpV1, logins.verifyOtpV1, { name: "verify_otp", byParent: true }),
+  otpLoginV1: submit(logins.loginShapes.otpLogin, logins.otpLogin, { name: "otp_login", byParent: true }),
   ethSendTransactionV1: creates(`from to caip2 sponsor?! value? data? gasStationNonce? ${FEES}`, {
     ...SENT,
     name: "eth_send_transaction",
@@ -322,7 +293,7 @@ function renameWallet({
   parameters,
 }: Call<{ walletId: string; walletName?: string | undefined }>): Outcome {
   const { walletId, walletName } = parameters;
-  const wallet = walletOf(tx, organization, walletId);
+  const wallet = transfers.walletOf(tx, organization, walletId);
   tx.put("wallets", walletId, { ...wallet, walletName: walletName ?? wallet.walletName });
   const { organizationId } = organization;
   const addresses = wallet.accounts.map(({ path: derivationPath, address }) => ({
@@ -339,7 +310,7 @@ function renameOrganization({ tx, organization, parameters }: Call<JsonObject>):
 
 function updateRootQuorum({ tx, organization, parameters }: Call<JsonObject>): Outcome {
   const [rootQuorumThreshold, rootUserIds] = [Number(parameters["threshold"]), parameters["userIds"] as string[]];
-  for (const id of rootUserIds) userOf(tx, organization, id);
+  for (const id of rootUserIds) users.userOf(tx, organization, id);
   if (!(rootQuorumThreshold >= 1 && rootQuorumThreshold <= new Set(rootUserIds).size))
     throw invalid(`parameters.threshold: expected 1 to ${new Set(rootUserIds).size}, the number of users`);
   tx.put("organizations", organization.organizationId, { ...organization, rootQuorumThreshold, rootUserIds });
@@ -381,7 +352,9 @@ function updateEndpoint({ tx, organization, parameters }: Call<JsonObject>): Out
 
 function setWrapperState({ tx, organization, parameters }: Call<JsonObject>): Outcome {
   const wrapperAddress = String(parameters["wrapperAddress"]);
-  const kept = ownedOf(tx.all("vaults"), organization).find(({ vault }) => vault.wrapperAddress === wrapperAddress);
+  const kept = users
+    .ownedOf(tx.all("vaults"), organization)
+    .find(({ vault }) => vault.wrapperAddress === wrapperAddress);
   if (kept === undefined) throw notFound(`there is no wrapper ${wrapperAddress}`);
   const depositsDisabled = parameters["depositsDisabled"]!;
   tx.put("vaults", wrapperAddress, { ...kept, vault: { ...kept.vault, depositsDisabled } });

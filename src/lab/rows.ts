@@ -7,38 +7,22 @@ import type { JsonObject, JsonValue } from "../decode/json.js";
 import type { Shape } from "../decode/shapes.js";
 import { shapeOf } from "./notation.js";
 import type { Question } from "./question.js";
-import { type Call, type Outcome, refuseEmpty } from "./call.js";
+import {
+  type Call,
+  type CarryOut,
+  type Guessed,
+  type LabOperation,
+  type Outcome,
+  type Row,
+  refuseEmpty,
+} from "./call.js";
 import type { Kept, Organization } from "./records.js";
 import type { Reader } from "./state.js";
 import { timestamp } from "./timestamp.js";
 import { createdAt, owned, ownedOf } from "./users.js";
 
-interface Guessed {
-  readonly isGuess?: true;
-}
-
-/** Runs a submit. It checks everything before it changes anything, and throws Refusal. */
-type CarryOut<Parameters> = ((call: Call<Parameters>) => Outcome | Promise<Outcome>) & Guessed;
 /** Answers a query. Throws Refusal. */
 export type Answer<Parameters> = ((question: Question<Parameters>) => JsonObject | Promise<JsonObject>) & Guessed;
-
-interface Row {
-  /** The last segment of its path. */
-  readonly name: string;
-  readonly parameters: Shape<unknown>;
-  /** Whether what it does is the lab's guess. */
-  readonly isGuess: boolean;
-}
-
-export interface LabOperation extends Row {
-  readonly type: string;
-  readonly intentMember: string;
-  readonly resultMember: string;
-  /** Whether the parent of an organization may submit it, as backends do that log their users in. */
-  readonly byParent: boolean;
-  /** Runs the operation. `parameters` must match the shape. */
-  readonly carryOut: CarryOut<JsonObject>;
-}
 
 export interface LabQuery extends Row {
   /** Answers the query. `parameters` must match the shape. */
@@ -80,7 +64,7 @@ function kindIn(key: string): string {
   return kind.replace(/ies$/, "y").replace(/s$/, "");
 }
 
-/** Keeps a record of the parameters, or of each item of the list `each`. The result has the id, and `result`. */
+/** Keeps a record of the parameters, or of each item of the list `each`. The result has the id, and `with`. */
 export function creates(
   parameters: string,
   more: Naming & Variations & { readonly each?: string; readonly with?: string } = {},
@@ -131,7 +115,11 @@ export function deletes(parameters: string, more: Naming & Variations = {}): Sub
 
 /** Changes nothing, and has a result of this form. */
 export function accepts(parameters: Given<JsonObject>, result = "", more: Variations = {}): SubmitRow {
-  const carryOut = ({ parameters: given }: Call<JsonObject>): Outcome => ({ result: filled(result, given) });
+  const carryOut = ({ organization, actor, parameters: given }: Call<JsonObject>): Outcome => {
+    const { organizationId, organizationName } = organization;
+    const { userId, userName: username } = actor.user;
+    return { result: filled(result, { organizationId, organizationName, userId, username, ...given }) };
+  };
   return submit(parameters, guess(carryOut), more);
 }
 

@@ -14,10 +14,10 @@ import { decide } from "./policies.js";
 import { sha256 } from "./qos.js";
 import { LAB_QUERIES, shown } from "./queries.js";
 import type { Sources } from "./question.js";
-import type { ActivityRecord, Organization, UserRecord } from "./records.js";
+import type { ActivityRecord, Organization } from "./records.js";
 import { Refusal, invalid, notAllowed, notFound, tooMany } from "./refusal.js";
-import type { Outcome } from "./call.js";
-import { type LabOperation, type LabQuery, recordsOf } from "./rows.js";
+import type { LabOperation, Outcome } from "./call.js";
+import { type LabQuery, recordsOf } from "./rows.js";
 import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, Transaction } from "./state.js";
 import { ownedOf } from "./users.js";
@@ -48,6 +48,8 @@ interface Handling {
 
 /** A decision to prove. `facts` default to those of the present state. */
 type Decided = Pick<Outcome, "addresses"> & { readonly outcome: string; readonly facts?: JsonObject };
+
+type Ending = Decided & { readonly status: string; readonly members?: JsonObject };
 
 interface Envelope {
   readonly timestampMs: string;
@@ -241,63 +243,51 @@ export class Service {
     waited: boolean,
     handling: Handling,
   ): Promise<ActivityRecord> | ActivityRecord {
-    if (rejected) return this.#unfinished(voted, true, handling);
+    if (rejected) return this.#ended(voted, { status: "REJECTED", outcome: "OUTCOME_REJECTED" }, handling);
     const { organization, stamped, tx } = handling;
-    const voters = (voted.activity["votes"] as JsonObject[]).map(({ userId }) => tx.get("users", String(userId)));
-    const approvers = voters.filter((one): one is UserRecord => one !== undefined);
+    const voters = (voted.activity["votes"] as JsonObject[]).flatMap(
+      ({ userId }) => tx.get("users", String(userId)) ?? [],
+    );
     const own = tx.get("organizations", stamped.caller.record.organizationId)!;
-    const decision = decide(tx, waited ? organization : own, voted, approvers);
-    if (decision.kind === "denied")
-      return this.#failed(
-        voted,
-        new Refusal("REQUEST_NOT_AUTHORIZED", decision.message),
-        "OUTCOME_DENY_EXPLICIT",
-        handling,
-      );
-    return decision.kind === "allowed"
-      ? this.#finish(voted, waited, handling)
-      : this.#unfinished(voted, false, handling);
+    const decision = decide(tx, waited ? organization : own, voted, voters);
+    if (decision.kind === "allowed") return this.#finish(voted, waited, handling);
+    if (decision.kind !== "denied")
+      return this.#ended(voted, { status: "CONSENSUS_NEEDED", outcome: "OUTCOME_REQUIRES_CONSENSUS" }, handling);
+    return this.#failed(voted, notAllowed(decision.message), "OUTCOME_DENY_EXPLICIT", handling);
   }
 
   #failed(record: ActivityRecord, { code, message }: Refusal, outcome: string, handling: Handling): ActivityRecord {
-    const done = { ...record.activity, canApprove: false, canReject: false };
-    const activity = { ...done, status: "ACTIVITY_STATUS_FAILED", failure: { code, message } };
-    return this.#withProofs({ ...record, activity }, { outcome }, handling);
+    return this.#ended(record, { status: "FAILED", outcome, members: { failure: { code, message } } }, handling);
   }
 
-  #unfinished(record: ActivityRecord, rejected: boolean, handling: Handling): ActivityRecord {
-    const status = rejected ? "ACTIVITY_STATUS_REJECTED" : "ACTIVITY_STATUS_CONSENSUS_NEEDED";
-    const outcome = rejected ? "OUTCOME_REJECTED" : "OUTCOME_REQUIRES_CONSENSUS";
-    const activity = { ...record.activity, status, canApprove: !rejected, canReject: !rejected };
-    return this.#withProofs({ ...record, activity }, { outcome }, handling);
+  /** Gives the activity a status and other members, and the proofs of what was decided. */
+  #ended(record: ActivityRecord, { status, members, ...decided }: Ending, handling: Handling): ActivityRecord {
+    const isOpen = status === "CONSENSUS_NEEDED";
+    const state = { status: `ACTIVITY_STATUS_${status}`, canApprove: isOpen, canReject: isOpen };
+    return this.#withProofs({ ...record, activity: { ...record.activity, ...state, ...members } }, decided, handling);
   }
 
   /**
    * Finishes the activity. If it has `waited`, a refusal is recorded as a failed activity, since the request has ended.
    */
   async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
-    const {
-      organization,
-      stamped: { now },
-      tx,
-    } = handling;
+    const { organization, stamped, tx } = handling;
     const { intentMember, resultMember, carryOut } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
-    const done = { ...record.activity, canApprove: false, canReject: false };
     // The facts are read before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
+    const { parameters, userId } = record;
     try {
-      const actor = tx.get("users", record.userId);
-      if (actor === undefined) throw notFound(`there is no user ${record.userId}`);
+      const actor = tx.get("users", userId);
+      if (actor === undefined) throw notFound(`there is no user ${userId}`);
       const quorumKey = this.#parts.fleet.quorumKey.bind(this.#parts.fleet);
-      const outcome = await carryOut({ tx, organization, actor, parameters: record.parameters, now, quorumKey });
-      const activity = {
-        ...done,
-        status: "ACTIVITY_STATUS_COMPLETED",
-        intent: { [intentMember]: { ...record.parameters, ...outcome.intent } },
-        result: { [resultMember]: outcome.result },
-      };
-      const decided = { outcome: "OUTCOME_ALLOW", addresses: outcome.addresses ?? [], facts };
-      return this.#withProofs({ ...record, activity }, decided, handling);
+      const call = { tx, organization, actor, parameters, now: stamped.now, quorumKey };
+      const { intent, result, addresses = [] } = await carryOut(call);
+      const members = { intent: { [intentMember]: { ...parameters, ...intent } }, result: { [resultMember]: result } };
+      return this.#ended(
+        record,
+        { status: "COMPLETED", outcome: "OUTCOME_ALLOW", members, addresses, facts },
+        handling,
+      );
     } catch (error) {
       if (!waited || !(error instanceof Refusal)) throw error;
       return this.#failed(record, error, "OUTCOME_ERROR", handling);
@@ -322,16 +312,11 @@ export class Service {
 
   #decisionFacts({ activity, userId }: ActivityRecord, organization: Organization, tx: Transaction): JsonObject {
     const { id, type, timestampMs, intent } = activity;
-    const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) => ({
-      userId: voter!,
-      publicKey: publicKey!,
-      scheme: scheme!,
-      signature: signature!,
+    const approvals = (activity["votes"] as Record<string, string>[]).map((vote) => ({
+      ...{ userId: vote["userId"]!, publicKey: vote["publicKey"]! },
+      ...{ scheme: vote["scheme"]!, signature: vote["signature"]! },
     }));
-    const parent =
-      organization.parentOrganizationId === undefined
-        ? undefined
-        : tx.get("organizations", organization.parentOrganizationId);
+    const parent = tx.get("organizations", organization.parentOrganizationId ?? "");
     return {
       decisionContextDigest: digest({ id, type, timestampMs, intent, userId, approvals }),
       organizationDataDigest: digest(organizationData(tx, organization)),

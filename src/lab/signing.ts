@@ -174,10 +174,7 @@ export function signedTransaction(key: WalletKey, { unsignedTransaction, type }:
   return toHex(signed(hexBytes("unsignedTransaction", unsignedTransaction), key));
 }
 
-/**
- * Signs the raw data of a Tron transaction: a message of protobuf with the data and its signature, `r ‖ s ‖ v`. The
- * service's form is not published.
- */
+/** Signs the raw data of a Tron transaction: a message of protobuf with the data and its signature, `r ‖ s ‖ v`. */
 function signedTron(rawData: Uint8Array, key: WalletKey): Uint8Array {
   const { r, s, yParity } = ecdsa(key, sha256(rawData));
   const lengths: number[] = [];

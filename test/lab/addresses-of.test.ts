@@ -2,7 +2,7 @@
 import { createHash, pbkdf2Sync } from "node:crypto";
 import { p256 } from "@noble/curves/nist.js";
 import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
-import { bech32m } from "@scure/base";
+import { base58, bech32m } from "@scure/base";
 import { afterAll, describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import { FORMATS_OF_ADDRESSES } from "../../src/lab/addresses-of.js";
@@ -166,6 +166,36 @@ describe("signatures", () => {
     const cut = (): string =>
       signedTransaction(key, { unsignedTransaction: psbt.slice(0, -60), type: "TRANSACTION_TYPE_BITCOIN" });
     expect(cut).toThrow("expected a PSBT");
+  });
+
+  describe.each(["P2PKH", "P2TR"] as const)("of a Bitcoin input of %s", (output) => {
+    const hash = (hex: string): string => createHash("sha256").update(fromHex(hex)!).digest("hex");
+    const addressFormat = `ADDRESS_FORMAT_BITCOIN_MAINNET_${output}` as const;
+    const key = keyAt(SEED, { path: "m/0", addressFormat });
+    const address = FORMATS_OF_ADDRESSES[addressFormat].write(key.publicKey);
+    const program = (): string => toHex(bech32m.fromWords(bech32m.decode(address as `bc1${string}`).words.slice(1)));
+    const script = output === "P2TR" ? `5120${program()}` : `76a914${toHex(base58.decode(address)).slice(2, 42)}88ac`;
+    const [amount, outputs] = ["a086010000000000", `0150c3000000000000${sized(`0014${"22".repeat(20)}`)}`];
+    const [outpoint, sequence, locktime] = [`${"33".repeat(32)}00000000`, "fdffffff", "11000000"];
+    const transaction = `0200000001${outpoint}00${sequence}${outputs}${locktime}`;
+    const psbt = psbtOf(transaction, [`0101${sized(`${amount}${sized(script)}`)}`]);
+
+    it("is over the digest of its rules, and all else stays", () => {
+      const signed = signedTransaction(key, { unsignedTransaction: psbt, type: "TRANSACTION_TYPE_BITCOIN" });
+      expect(signed.startsWith(psbt.slice(0, -4))).toBe(true);
+      if (output === "P2PKH") {
+        const preimage = `0200000001${outpoint}${sized(script)}${sequence}${outputs}${locktime}01000000`;
+        const der = fromHex(signed.slice(psbt.length - 4 + 2 + 68 + 2, -6))!;
+        const digest = fromHex(hash(hash(preimage)))!;
+        expect(secp256k1.verify(der, digest, key.publicKey, { prehash: false, format: "der" })).toBe(true);
+      } else {
+        const parts = [outpoint, amount, sized(script), sequence, outputs.slice(2)].map(hash).join("");
+        const tag = hash(toHex(new TextEncoder().encode("TapSighash")));
+        const digest = fromHex(hash(`${tag}${tag}000002000000${locktime}${parts}0000000000`))!;
+        expect(signed.slice(psbt.length - 4, psbt.length + 2)).toBe("011340");
+        expect(schnorr.verify(fromHex(signed.slice(psbt.length + 2, -4))!, digest, fromHex(program())!)).toBe(true);
+      }
+    });
   });
 
   it("of accounts of every format, by the service", async () => {
