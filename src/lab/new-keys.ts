@@ -56,7 +56,8 @@ const suborgMembers = {
   subOrganizationName: nonEmptyText,
   rootUsers: list(rootUserShape, 1),
   rootQuorumThreshold: wholeNumber(1, 100),
-  ...Object.fromEntries(["Recovery", "Auth"].map((what) => [`disableEmail${what}`, optional(flag)])),
+  disableEmailRecovery: optional(flag),
+  disableEmailAuth: optional(flag),
   disableSmsAuth: optional(flag),
   disableOtpEmailAuth: optional(flag),
 };

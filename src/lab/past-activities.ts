@@ -1,4 +1,4 @@
-/** Activities that nobody submitted: those of a new lab's wallets, and those of many accounts at once. */
+/** Activities: new ones, those of a new lab's wallets that nobody submitted, and those of many accounts at once. */
 import { randomUUID } from "node:crypto";
 import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { toHex, toUtf8 } from "../bytes.js";
@@ -10,7 +10,7 @@ import { provenAddresses } from "./new-keys.js";
 import { LAB_OPERATIONS } from "./operations.js";
 import { sha256 } from "./qos.js";
 import type { LabOperation, Outcome } from "./call.js";
-import type { Wallet } from "./records.js";
+import type { ActivityRecord, Wallet } from "./records.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
@@ -27,35 +27,55 @@ interface Submitted {
   readonly parameters: JsonObject;
 }
 
+/** Returns an activity that waits for votes. */
+export function newActivity(
+  organizationId: string,
+  { type, intentMember }: Pick<LabOperation, "type" | "intentMember">,
+  { parameters, body, timestampMs, now }: Request,
+): ActivityRecord["activity"] {
+  const milliseconds = String(now.getTime());
+  return {
+    id: randomUUID(),
+    organizationId,
+    status: "ACTIVITY_STATUS_CONSENSUS_NEEDED",
+    type,
+    timestampMs: timestampMs ?? milliseconds,
+    intent: { [intentMember]: parameters },
+    result: {},
+    votes: [],
+    fingerprint: fingerprintOf(body),
+    canApprove: true,
+    canReject: true,
+    createdAt: milliseconds,
+    updatedAt: milliseconds,
+  };
+}
+
+interface Request {
+  readonly parameters: JsonObject;
+  readonly body: Uint8Array;
+  readonly timestampMs?: string;
+  readonly now: Date;
+}
+
 /** Adds a completed activity with app proofs. Returns its id. */
 export function putPastActivity(
   { tx, fleet, now }: Sources,
   { organizationId, userId, operation, parameters }: Submitted,
   { result, addresses = [] }: Outcome,
 ): string {
-  const id = randomUUID();
   const decision = fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), tx);
   const derived = addresses.map((facts) => fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx));
-  const milliseconds = String(now.getTime());
+  const body = toUtf8(randomUUID());
   const activity = {
-    id,
-    organizationId,
-    status: "ACTIVITY_STATUS_COMPLETED",
-    type: operation.type,
-    timestampMs: milliseconds,
-    intent: { [operation.intentMember]: parameters },
+    ...newActivity(organizationId, operation, { parameters, body, now }),
+    ...{ status: "ACTIVITY_STATUS_COMPLETED", canApprove: false, canReject: false },
     result: { [operation.resultMember]: result },
-    votes: [],
-    fingerprint: fingerprintOf(toUtf8(id)),
-    canApprove: false,
-    canReject: false,
-    createdAt: milliseconds,
-    updatedAt: milliseconds,
     appProofs: [decision, ...derived],
   };
   const request = { userId, operation: operation.name, parameters, generateAppProofs: true };
-  tx.put("activities", id, { activity, ...request });
-  return id;
+  tx.put("activities", activity.id, { activity, ...request });
+  return activity.id;
 }
 
 export interface ManyAccounts {

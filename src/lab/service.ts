@@ -10,6 +10,7 @@ import { MalformedError, faultText } from "../errors.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import { LAB_OPERATIONS } from "./operations.js";
+import { newActivity } from "./past-activities.js";
 import { decide } from "./policies.js";
 import { sha256 } from "./qos.js";
 import { LAB_QUERIES, shown } from "./queries.js";
@@ -188,35 +189,15 @@ export class Service {
     tx: Transaction,
   ): Promise<ActivityRecord> {
     const { caller, body, now } = stamped;
-    const { name, type, intentMember } = operation;
     const organization = tx.get("organizations", envelope.organizationId)!;
     const { parameters, timestampMs, generateAppProofs = false } = envelope;
-    const [id, fingerprint, milliseconds] = [randomUUID(), fingerprintOf(body), String(now.getTime())];
-    const created: ActivityRecord = {
-      activity: {
-        id,
-        organizationId: organization.organizationId,
-        status: "ACTIVITY_STATUS_CONSENSUS_NEEDED",
-        type,
-        timestampMs,
-        intent: { [intentMember]: parameters },
-        result: {},
-        votes: [],
-        fingerprint,
-        canApprove: true,
-        canReject: true,
-        createdAt: milliseconds,
-        updatedAt: milliseconds,
-      },
-      userId: caller.record.user.userId,
-      operation: name,
-      parameters,
-      generateAppProofs,
-    };
+    const activity = newActivity(organization.organizationId, operation, { parameters, body, timestampMs, now });
+    const { userId } = caller.record.user;
+    const created = { activity, userId, operation: operation.name, parameters, generateAppProofs };
     const own = tx.get("organizations", caller.record.organizationId)!;
     if (decide(tx, own, created, [caller.record]).kind === "none")
-      throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
-    tx.put("fingerprints", bareFingerprint(fingerprint), id);
+      throw notAllowed(`no policy allows user ${userId} to submit ${operation.type}`);
+    tx.put("fingerprints", bareFingerprint(fingerprintOf(body)), activity.id);
     return this.#vote(created, "VOTE_SELECTION_APPROVED", { organization, stamped, tx });
   }
 
@@ -233,7 +214,11 @@ export class Service {
     const voted = { ...before, activity };
     const after = await this.#decided(voted, selection === "VOTE_SELECTION_REJECTED", votes.length > 0, handling);
     tx.put("activities", after.activity.id, after);
-    tx.afterwards(() => this.#notify(organization, after.activity));
+    const { webhooks, misbehaviour, state } = this.#parts;
+    const urls = this.#receivers(organization);
+    tx.afterwards(() => {
+      for (const url of urls) webhooks.deliver(url, misbehaviour.activity(after.activity, "webhook", state));
+    });
     return after;
   }
 
@@ -325,17 +310,15 @@ export class Service {
     };
   }
 
-  /** Delivers the activity to the webhooks that the organization and its parent had before the activity. */
-  #notify(organization: Organization, activity: JsonObject): void {
-    const parent = this.#parts.state.get("organizations", organization.parentOrganizationId ?? "");
-    for (const one of [organization, ...(parent ? [parent] : [])]) {
+  /** Returns the URLs of the webhooks that the organization and its parent have before the activity. */
+  #receivers(organization: Organization): string[] {
+    const { state } = this.#parts;
+    const parent = state.get("organizations", organization.parentOrganizationId ?? "");
+    return [organization, ...(parent ? [parent] : [])].flatMap((one) => {
       const feature = one.features.find(({ name }) => name === FEATURE_NAME_WEBHOOK)?.value ?? "";
-      const endpoints = recordsOf(this.#parts.state, one, "webhookEndpoint").filter(
-        ({ isActive }) => isActive === true,
-      );
-      for (const url of [...(feature === "" ? [] : [feature]), ...endpoints.map(({ url }) => String(url))])
-        this.#parts.webhooks.deliver(url, this.#parts.misbehaviour.activity(activity, "webhook", this.#parts.state));
-    }
+      const endpoints = recordsOf(state, one, "webhookEndpoint").filter(({ isActive }) => isActive === true);
+      return [...(feature === "" ? [] : [feature]), ...endpoints.map(({ url }) => String(url))];
+    });
   }
 }
 

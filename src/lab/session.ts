@@ -251,7 +251,8 @@ function otpOf({ tx, organization }: Context, otpId: string): Otp & { readonly t
 export async function verifyOtp(call: Call<ReadOf<typeof loginShapes.verifyOtp>>): Promise<Outcome> {
   const { otpId, encryptedOtpBundle } = call.parameters;
   const opened = await openSealed(encryptedOtpBundle, otpOf(call, otpId).target);
-  const { public_key: publicKey } = JSON.parse(fromUtf8(opened) ?? "{}") as { readonly public_key?: string };
+  const publicKey = /"public_key": *"(0[23][0-9a-f]{64})"/.exec(fromUtf8(opened) ?? "")?.[1];
+  if (publicKey === undefined) throw invalid("parameters.encryptedOtpBundle: it has no public_key");
   return { result: { verificationToken: verificationToken(call, otpId, publicKey) } };
 }
 

@@ -131,6 +131,7 @@ export function deleteSubOrganization({ tx, organization, parameters }: Call<Jso
   if (parentOrganizationId === undefined) throw invalid("only a sub-organization can be deleted");
   const keys = [...ownedOf(tx.all("wallets"), organization), ...ownedOf(tx.all("privateKeys"), organization)];
   for (const key of keys) refuseUnexported(key, parameters);
+  for (const { user } of ownedOf(tx.all("users"), organization)) tx.delete("users", user.userId);
   tx.delete("organizations", organizationId);
   return { result: { subOrganizationUuid: organizationId } };
 }

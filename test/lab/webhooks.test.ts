@@ -108,6 +108,21 @@ describe("a delivery", () => {
   });
 });
 
+describe("an endpoint", () => {
+  it("gets activities from the next one on, while it is active", async () => {
+    const made = await completed(submit(lab, "createWebhookEndpoint", { url, name: "e" }));
+    const { endpointId, webhookEndpoint } = made["result"].createWebhookEndpointResult;
+    expect(webhookEndpoint).toMatchObject({ endpointId, url, name: "e", isActive: true });
+    const renamed = await renameWallet(lab, "to an endpoint");
+    await completed(submit(lab, "updateWebhookEndpoint", { endpointId, isActive: false }));
+    await completed(submit(lab, "deleteWebhookEndpoint", { endpointId }));
+    await lab.deliveriesSettled();
+    expect(received.map(({ json }) => json["id"])).toEqual([renamed["id"], expect.any(String)]);
+    const elsewhere = submit(lab, "createWebhookEndpoint", { url: "https://example.org/", name: "e" });
+    expect((await elsewhere).status).toBe(400);
+  });
+});
+
 describe("a receiver", () => {
   const deliverOne = async (): Promise<void> => {
     await register(lab, url);
