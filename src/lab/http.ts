@@ -73,18 +73,16 @@ async function answer(
 ): Promise<void> {
   request.on("error", () => response.destroy());
   response.on("error", () => request.destroy());
+  const guess = Service.guesses(pathOf(request)) ? GUESS_HEADER : {};
   try {
     if (request.method === "OPTIONS") preflight(request, response, resources);
-    else {
-      const body = await bodyOf(request, service, resources);
-      send(response, 200, body, Service.guesses(pathOf(request)) ? GUESS_HEADER : {});
-    }
+    else send(response, 200, await bodyOf(request, service, resources), guess);
   } catch (error) {
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed: a bug in the lab");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));
     const { status, body, retryAfter } = refusal;
-    send(response, status, body, retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) });
+    send(response, status, body, { ...guess, ...(retryAfter !== undefined && { "Retry-After": String(retryAfter) }) });
   }
 }
 

@@ -180,5 +180,6 @@ it("a guess says so in its answer's header, and what is known does not", async (
     );
   };
   expect(await headerOf("query/list_tvc_apps")).toBe("behaviour not known");
+  expect(await headerOf("submit/create_mfa_policy")).toBe("behaviour not known");
   expect(await headerOf("query/list_wallets")).toBeNull();
 });
