@@ -45,21 +45,20 @@ const LAB_WITH_PACKAGES = ["application-proofs", "asn1", "borsh", "enclave", "pk
 
 /** The sources that keep state, or have classes of errors. Bundles import them, so that there is one copy. */
 const STATEFUL = ["src/errors.ts", "src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
+/** The modules that the library loads on demand. */
+const LATER = [
+  ...["app-proof-checks", "signed-bytes", "activity-checks", "signatures", "provenance-checks", "revocation"],
+  ...["address-formats", "output-scripts", "bitcoin"],
+];
+
 /**
- * The modules that the library loads on demand, each bundled with its imports. A bundler with code splitting would move
- * code that they share with an entry into a chunk, and always load that chunk with the entry.
+ * Bundles each of them with its imports. A bundler with code splitting would move code that they share with an entry
+ * into a chunk, and always load that chunk with the entry.
  */
 async function buildLaterModules() {
   await build({
     bundle: true,
-    entryPoints: [
-      "app-proof-checks",
-      "signed-bytes",
-      "activity-checks",
-      "signatures",
-      "provenance-checks",
-      "revocation",
-    ].map((name) => `src/verify/${name}.ts`),
+    entryPoints: LATER.map((name) => `src/verify/${name}.ts`),
     outdir: "dist/src/verify",
     format: "esm",
     target: "es2022",

@@ -406,8 +406,12 @@ function checkSignatures(signatures: ActivityDemands["signatures"], checklist: C
     checklist.skip("activity.signature", UNVERIFIED[signatures]);
     return signatures === "unasked";
   }
-  const { contradictions, signatures: all } = signatures;
+  const { contradictions, signatures: all, hiddenBy } = signatures;
   if (contradictions.length > 0) return checklist.fail("activity.signature", listed(contradictions, "; "));
+  if (hiddenBy !== null) {
+    checklist.skip("activity.signature", hiddenBy);
+    return true;
+  }
   const open = all.flatMap(({ index, open: reason }) => (reason === null ? [] : [`signature ${index}: ${reason}`]));
   return open.length > 0
     ? checklist.warn("activity.signature", listed(open, "; "))

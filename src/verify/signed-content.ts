@@ -35,6 +35,12 @@ export function payloadDigest(bytes: Uint8Array, hashFunction: JsonValue | undef
   throw new UncheckedError("the hash function is unknown to this version, or does not fit the payload");
 }
 
+/** Reads an integer in hex, left-padded to 32 bytes. Clients trim or keep its leading zeros. Zero is never valid. */
+export function wordOf(part: JsonValue | undefined): Uint8Array | null {
+  const digits = /^(?:0x)?(?=0*[1-9a-f])([0-9a-f]{1,64})$/i.exec(typeof part === "string" ? part : "")?.[1];
+  return digits === undefined ? null : fromHex(digits.padStart(64, "0"));
+}
+
 function unchecked(reason: string): never {
   throw new UncheckedError(reason);
 }

@@ -1,0 +1,219 @@
+/** Addresses and signatures of other chains against the vectors that the chains publish. */
+import { describe, expect, it } from "vitest";
+import { fromHex, toHex } from "../../src/bytes.js";
+import { ADDRESS_FORMATS, addressSigner } from "../../src/verify/address-formats.js";
+import { signedPsbt } from "../../src/verify/bitcoin.js";
+import { isAddressOf } from "../../src/verify/signatures.js";
+import { isEcdsaSignature, isSchnorrSignature, taprootKey } from "../../src/verify/signers.js";
+import { ADDRESSES, type AddressName, PUBLIC_KEY, bytesOf, psbt, schemeOf, sized } from "../support/chains.js";
+import { readVectorJson, readVectorText } from "../support/vectors.js";
+
+interface Published {
+  readonly format: keyof typeof ADDRESS_FORMATS;
+  readonly address: string;
+  readonly publicKey: string | null;
+}
+const PUBLISHED = readVectorJson<readonly Published[]>("chains/addresses.json");
+const OTHER_KEYS = ["02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5", "11".repeat(32)];
+
+describe("published addresses", () => {
+  it.each(PUBLISHED)("$format: $address", async ({ format, address, publicKey }) => {
+    expect(ADDRESS_FORMATS[format](address)).not.toBeNull();
+    const sameLength = OTHER_KEYS.find((key) => key.length === publicKey?.length);
+    if (publicKey === null) return expect(addressSigner(address)?.kind).toBe("closed");
+    await expect(isAddressOf(address, publicKey)).resolves.toBe(true);
+    return expect(isAddressOf(address, sameLength!)).resolves.toBe(false);
+  });
+
+  it.each(PUBLISHED.filter(({ address }) => !address.startsWith("0x")))(
+    "$format: $address with another character is none",
+    ({ address }) => {
+      for (let index = 0; index < address.length; index++) {
+        const other = address[index] === "2" ? "3" : "2";
+        expect(addressSigner(address.slice(0, index) + other + address.slice(index + 1)), `at ${index}`).toBeNull();
+      }
+    },
+  );
+
+  it("no other public format is read as one of these", () => {
+    const bad = readVectorJson<readonly { readonly address: string }[]>("chains/bip350-invalid.json");
+    expect(bad.length).toBe(15);
+    for (const { address } of bad) expect(addressSigner(address), address).toBeNull();
+  });
+});
+
+describe("each format", () => {
+  it("has at most one address that other formats read differently", () => {
+    for (const [name, address] of Object.entries(ADDRESSES)) {
+      const kinds = Object.entries(ADDRESS_FORMATS).flatMap(([format, read]) => {
+        try {
+          const signer = read(address);
+          return signer === null ? [] : [`${format} ${signer.kind}`];
+        } catch {
+          return [];
+        }
+      });
+      expect(kinds.length, name).toBeGreaterThan(0);
+      expect(new Set(kinds.map((kind) => kind.split(" ")[1])).size, kinds.join()).toBe(1);
+      expect(
+        kinds.some((kind) => kind.startsWith(`ADDRESS_FORMAT_${name} `)),
+        `${name}: ${kinds.join()}`,
+      ).toBe(true);
+    }
+  });
+
+  it.each(Object.keys(ADDRESSES) as AddressName[])("%s is of its key", async (name) => {
+    const scheme = schemeOf(name);
+    const [key, expected] = [
+      scheme === "ed25519" ? "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c" : toHex(PUBLIC_KEY),
+      scheme === "script" ? null : true,
+    ];
+    await expect(isAddressOf(ADDRESSES[name], key)).resolves.toBe(expected);
+  });
+
+  it("is not read from a text of any length", () => {
+    expect(addressSigner("1".repeat(1_000_000))).toBeNull();
+    expect(addressSigner("")).toBeNull();
+  });
+});
+
+describe("BIP-340", () => {
+  const [, ...rows] = readVectorText("chains/bip340.csv").trim().split(/\r?\n/);
+  it.each(rows.map((row) => row.split(",")))("vector %s", (...row) => {
+    const [, , publicKey, , message, signature, result] = row as string[];
+    expect(isSchnorrSignature(fromHex(signature!)!, fromHex(message!)!, fromHex(publicKey!)!)).toBe(result === "TRUE");
+  });
+
+  it("refuses s of the order, and signatures of other lengths", () => {
+    const [, , publicKey, , message, signature] = rows[1]!.split(",") as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const of = (text: string): boolean => isSchnorrSignature(fromHex(text)!, fromHex(message)!, fromHex(publicKey)!);
+    expect(of(signature)).toBe(true);
+    expect(of(`${signature}00`)).toBe(false);
+    expect(of(signature.slice(2))).toBe(false);
+  });
+});
+
+interface Bip341 {
+  readonly scriptPubKey: readonly {
+    readonly given: { readonly internalPubkey: string; readonly scriptTree: unknown };
+    readonly intermediary: { readonly tweakedPubkey: string };
+    readonly expected: { readonly bip350Address: string };
+  }[];
+  readonly keyPathSpending: readonly [
+    {
+      readonly given: {
+        readonly rawUnsignedTx: string;
+        readonly utxosSpent: readonly { readonly scriptPubKey: string; readonly amountSats: number }[];
+      };
+      readonly inputSpending: readonly {
+        readonly given: { readonly txinIndex: number; readonly hashType: number };
+        readonly intermediary: { readonly sigHash: string };
+        readonly expected: { readonly witness: readonly string[] };
+      }[];
+    },
+  ];
+}
+const bip341 = readVectorJson<Bip341>("chains/bip341.json");
+const amountOf = (satoshi: number): string => bytesToHexLittle(BigInt(satoshi));
+function bytesToHexLittle(value: bigint): string {
+  return value.toString(16).padStart(16, "0").match(/../g)!.reverse().join("");
+}
+
+describe("BIP-341", () => {
+  it("tweaks a key without scripts", () => {
+    const plain = bip341.scriptPubKey.filter(({ given }) => given.scriptTree === null);
+    expect(plain.length).toBe(1);
+    for (const { given, intermediary } of plain)
+      expect(toHex(taprootKey(bytesOf("02", given.internalPubkey))!)).toBe(intermediary.tweakedPubkey);
+  });
+
+  it("reads each address", () => {
+    for (const { expected, intermediary } of bip341.scriptPubKey)
+      expect(addressSigner(expected.bip350Address)).toMatchObject({ outputKey: fromHex(intermediary.tweakedPubkey) });
+  });
+
+  const [{ given, inputSpending }] = bip341.keyPathSpending;
+  const inputs = given.utxosSpent.map(({ scriptPubKey, amountSats }) => [
+    ["01", amountOf(amountSats) + sized(scriptPubKey)] as const,
+  ]);
+  const draft = { transaction: given.rawUnsignedTx, inputs, outputs: [[], []] };
+  const submitted = bytesOf(psbt(draft));
+
+  it.each(inputSpending.filter(({ given: { hashType } }) => hashType === 0))(
+    "spends input $given.txinIndex by SIGHASH_DEFAULT",
+    ({ given: { txinIndex }, intermediary, expected }) => {
+      const signed = inputs.map((map, index) =>
+        index === txinIndex ? [...map, ["13", expected.witness[0]!] as const] : map,
+      );
+      const { signatures } = signedOf(signedPsbt(submitted, bytesOf(psbt({ ...draft, inputs: signed })), null));
+      const [{ digest, signature, publicKey, ...rest }] = signatures as [(typeof signatures)[number]];
+      expect(rest).toEqual({ input: txinIndex, scheme: "schnorr" });
+      expect(toHex(digest())).toBe(intermediary.sigHash);
+      expect(isSchnorrSignature(signature, digest(), publicKey)).toBe(true);
+    },
+  );
+});
+
+type SignedPsbt = ReturnType<typeof signedPsbt>;
+
+function signedOf(signed: SignedPsbt): Extract<SignedPsbt, { readonly kind: "signed" }> {
+  if (signed.kind !== "signed") throw new Error(signed.reason);
+  return signed;
+}
+
+describe("BIP-143", () => {
+  const vector =
+    readVectorJson<Readonly<Record<"unsigned" | "script" | "amount" | "publicKey" | "sigHash" | "signature", string>>>(
+      "chains/bip143.json",
+    );
+  it("spends P2WPKH", () => {
+    const { unsigned, script, amount, publicKey, signature, sigHash } = vector;
+    const inputs = [[], [["01", amount + sized(script)] as const]];
+    const draft = { transaction: unsigned, inputs, outputs: [[], []] };
+    const answer = { ...draft, inputs: [[], [...inputs[1]!, [`02${publicKey}`, signature] as const]] };
+    const { signatures, open } = signedOf(
+      signedPsbt(bytesOf(psbt(draft)), bytesOf(psbt(answer)), (one) => toHex(one) === script),
+    );
+    expect(signatures.map(({ input, digest }) => [input, toHex(digest())])).toEqual([[1, sigHash]]);
+    expect(isEcdsaSignature(signatures[0]!.signature, signatures[0]!.digest(), signatures[0]!.publicKey)).toBe(true);
+    // The other input does not say what it spends.
+    expect(open).toContain("input 0");
+  });
+});
+
+describe("BIP-174", () => {
+  interface Case {
+    readonly case: string;
+    readonly hex: string;
+  }
+  const { valid, invalid } =
+    readVectorJson<Readonly<Record<"valid" | "invalid", readonly Case[]>>>("chains/bip174.json");
+  const isRead = ({ hex }: Case): boolean => {
+    const signed = signedPsbt(bytesOf(hex), bytesOf(hex), () => false);
+    return signed.kind !== "unchecked" || !signed.reason.includes("no PSBT");
+  };
+
+  it("valid PSBTs are read, but for those without an input", () => {
+    expect(valid.length).toBe(10);
+    expect(valid.filter((one) => !isRead(one)).map((one) => one.case)).toEqual([
+      "PSBT with global unsigned tx that has 0 inputs and 0 outputs",
+      "PSBT with 0 inputs",
+    ]);
+  });
+
+  it("invalid PSBTs are refused, or have a member that is compared and not read", () => {
+    expect(invalid.length).toBe(20);
+    const read = invalid.filter(isRead).map((one) => one.case);
+    expect(
+      read.every((name) => name.includes("typed key")),
+      read.join("\n"),
+    ).toBe(true);
+  });
+});
