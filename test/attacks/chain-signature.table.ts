@@ -18,15 +18,18 @@ import {
   PUBLIC_KEY,
   SCRIPTS,
   SECRET,
-  bytesOf,
+  derOf,
+  digestOf,
   psbt,
   schemeOf,
+  signatureOf,
   signedBy,
+  signedDraft,
   sized,
   spending,
   tron,
+  withEntries,
 } from "../support/chains.js";
-import { signedPsbt } from "../../src/verify/bitcoin.js";
 import { type Accepted, type Attack, after, withActivity } from "./support.js";
 
 type Type = "RAW_PAYLOAD_V2" | "TRANSACTION_V2";
@@ -116,49 +119,6 @@ function payloadAttacks(name: AddressName): Attack[] {
 const flipped = (text: string): string => `${text.slice(0, -1)}${(Number.parseInt(text.at(-1)!, 16) ^ 1).toString(16)}`;
 
 // Bitcoin's transactions.
-
-const SIGHASH = "01";
-
-/** Signs the inputs of a draft as the service does. `secret` and `suffix` may be another's. */
-function signedDraft(draft: Draft, inputs: readonly number[], secret = SECRET, suffix?: string): Draft {
-  return withEntries(draft, (index) => (inputs.includes(index) ? [signatureOf(draft, index, secret, suffix)] : []));
-}
-
-function withEntries(draft: Draft, added: (index: number) => readonly Entry[]): Draft {
-  return { ...draft, inputs: draft.inputs.map((entries, index) => [...entries, ...added(index)]) };
-}
-
-/** The digest is that of `src/verify/bitcoin.ts`, which the vectors of the BIPs and other libraries check. */
-function digestOf(draft: Draft, index: number): Uint8Array {
-  const kind = kindOf(draft, index);
-  const placeholder: Entry =
-    kind === "P2TR"
-      ? ["13", "11".repeat(64)]
-      : [`02${toHex(PUBLIC_KEY)}`, derOf({ r: "11".repeat(32), s: "11".repeat(32) })];
-  const answer = withEntries(draft, (at) => (at === index ? [placeholder] : []));
-  const signed = signedPsbt(bytesOf(psbt(draft)), bytesOf(psbt(answer)), null);
-  if (signed.kind !== "signed") throw new Error(signed.reason);
-  return signed.signatures[0]!.digest();
-}
-
-function kindOf({ inputs }: Draft, index: number): OutputKind {
-  const [[, value]] = inputs[index] as [Entry];
-  return (Object.keys(SCRIPTS) as OutputKind[]).find((kind) => value.includes(SCRIPTS[kind]))!;
-}
-
-function derOf({ r, s }: JsonObject, suffix = SIGHASH): string {
-  const signature = secp256k1.Signature.fromBytes(bytesOf(String(r), String(s)));
-  return `${toHex(signature.toBytes("der"))}${suffix}`;
-}
-
-function signatureOf(draft: Draft, index: number, secret: Uint8Array, suffix?: string): Entry {
-  const digest = digestOf(draft, index);
-  if (kindOf(draft, index) === "P2TR") {
-    const { r, s } = signedBy("taproot", digest, secret);
-    return ["13", `${String(r)}${String(s)}${suffix ?? ""}`];
-  }
-  return [`02${toHex(PUBLIC_KEY)}`, derOf(signedBy("ecdsa", digest, secret), suffix)];
-}
 
 const bitcoin = (draft: Draft, answer: Draft | string, signWith: string) =>
   row(

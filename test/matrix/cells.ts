@@ -18,7 +18,7 @@ import {
   type Outcome,
 } from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
-import { type Change, Evidence, NOW, REQUEST, deployed, policyFile } from "./worlds.js";
+import { type Change, Evidence, NOW, REQUEST, type Request, deployed, policyFile } from "./worlds.js";
 
 export type Side = "honest" | "other";
 
@@ -26,10 +26,10 @@ export type Side = "honest" | "other";
 const honest = new Map<string, Evidence>();
 
 /** One for all rows whose honest evidence is the lab's. */
-function honestEvidence(both: Change | undefined, demandsBuild: boolean): Evidence {
+function honestEvidence(both: Change | undefined, demandsBuild: boolean, submitted: Request): Evidence {
   const key = String(demandsBuild);
   const known = both === undefined ? honest.get(key) : undefined;
-  const evidence = known ?? new Evidence(both ?? {}, demandsBuild);
+  const evidence = known ?? new Evidence(both ?? {}, demandsBuild, submitted);
   if (both === undefined) honest.set(key, evidence);
   return evidence;
 }
@@ -37,6 +37,7 @@ function honestEvidence(both: Change | undefined, demandsBuild: boolean): Eviden
 export class World {
   readonly name: FactName;
   readonly fact: Fact;
+  readonly request: Request;
   readonly honest: Evidence;
   readonly other: Evidence;
   readonly policy: JsonObject;
@@ -46,11 +47,17 @@ export class World {
   constructor(name: FactName, fact: Fact) {
     [this.name, this.fact] = [name, fact];
     const demandsBuild = name.startsWith("pin provenance");
-    this.honest = honestEvidence(fact.both, demandsBuild);
-    this.other = new Evidence(fact.other, demandsBuild);
+    this.request = fact.submits ?? REQUEST;
+    this.honest = honestEvidence(fact.both, demandsBuild, this.request);
+    this.other = new Evidence(fact.other, demandsBuild, this.request);
     const deployment = fact.deployment?.(deployed(), this.honest) ?? deployed();
     this.policy = policyFile([deployment, ...(fact.beside ? [fact.beside(deployed())] : [])], fact.policy);
     this.policyPath = fileOf(this.policy);
+  }
+
+  /** The name of what is submitted, as paths and clients have it. */
+  get operation(): string {
+    return this.request.type.replace(/^ACTIVITY_TYPE_|_V\d+$/g, "").toLowerCase();
   }
 
   get isBare(): boolean {

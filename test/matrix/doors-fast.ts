@@ -358,7 +358,7 @@ function signUpRefused({ report, message }: RejectedAuthProxyError): Outcome {
   return { accepted: false, why: failed.length === 0 ? ["warning"] : [...new Set(failed)] };
 }
 
-const { type, organizationId, parameters } = REQUEST;
+const { organizationId } = REQUEST;
 
 const client: Judge = async (world, side) => {
   const own = (await service.serves(world[side]).client()).withVerification(world.parsed(), verification(world, side));
@@ -375,15 +375,16 @@ const client: Judge = async (world, side) => {
     );
   }
   if (asks === "past") return outcomeOf(() => own.verifyActivity({ activity }, expected && { expected }));
-  return outcomeOf(() => own.submit({ name: "create_wallet", type }, parameters));
+  const { type, parameters } = world.request;
+  return outcomeOf(() => own.submit({ name: world.operation, type }, parameters));
 };
 
 /** What a caller of the service writes itself. */
 function requestOf(world: World): { readonly path: string; readonly init: RequestInit } {
   const isPast = world.fact.asks === "past";
-  const path = isPast ? "query/get_activity" : "submit/create_wallet";
+  const path = isPast ? "query/get_activity" : `submit/${world.operation}`;
   const body = JSON.stringify(
-    isPast ? { organizationId, activityId: ACTIVITY_ID } : { ...REQUEST, generateAppProofs: true },
+    isPast ? { organizationId, activityId: ACTIVITY_ID } : { ...world.request, generateAppProofs: true },
   );
   const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(apiKey, body) };
   return { path: `/public/v1/${path}`, init: { method: "POST", body, headers } };

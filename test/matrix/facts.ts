@@ -15,6 +15,18 @@ import { LAB_BUILD, type LabRelease } from "../../src/lab/sigstore.js";
 import type { DemandedRelease } from "../../src/verify/provenance-demand.js";
 import { type Alterations, certificate, field, inManifest, manifest, otherLab, put } from "../attacks/support.js";
 import { fileOf } from "../cli/support.js";
+import {
+  ADDRESSES,
+  type AddressName,
+  OTHER_SECRET,
+  psbt,
+  schemeOf,
+  signedBy as signatureBy,
+  signedDraft,
+  spending,
+  tron,
+  withEntries,
+} from "../support/chains.js";
 import { revocationList } from "../support/revocation.js";
 import { releaseSet } from "./releases.js";
 import { type Cells, type FactClass, not, ofAddresses } from "./doors.js";
@@ -24,6 +36,7 @@ import {
   type Evidence,
   NOW,
   REQUEST,
+  type Request,
   demandOfBuild,
   demandOfRelease,
   lab,
@@ -51,6 +64,8 @@ export interface Fact {
   readonly expected?: Expected;
   /** The twin is the same evidence without the demand. */
   readonly isDemandAlone?: true;
+  /** What is submitted. Default: the wallet of the lab. */
+  readonly submits?: Request;
   /** How it is asked for where evidence is fetched. Default: by a submit. */
   readonly asks?: "past" | "received";
   readonly cells?: Cells;
@@ -483,6 +498,79 @@ const EXPECTED = {
   },
 } satisfies Readonly<Record<keyof Expected, Fact>>;
 
+const NO_SIGNING = not("a sign-up signs nothing for an account");
+
+/** A signature that the service answers, and junk of the same form, for one account. */
+function signed(
+  kind: "RAW_PAYLOAD_V2" | "TRANSACTION_V2",
+  parameters: JsonObject,
+  good: JsonObject,
+  junk: JsonObject,
+): Fact {
+  const type = `ACTIVITY_TYPE_SIGN_${kind}`;
+  const submits = { ...REQUEST, type, parameters };
+  const answer = (result: JsonObject): Change => ({
+    payloads: (all) => all.filter((one) => !("addressDerivationProof" in one)),
+    activity: (activity) => ({ ...activity, intent: { i: parameters }, result: { r: result } }),
+  });
+  return {
+    class: "request",
+    fails: ["activity.signature"],
+    submits,
+    options: () => ({ request: fileOf(submits) }),
+    expected: { type, parameters },
+    both: answer(good),
+    other: answer(junk),
+    cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_SIGNING },
+  };
+}
+
+function signedPayload(name: AddressName): Fact {
+  const scheme = schemeOf(name);
+  const hashFunction = scheme === "ed25519" ? "HASH_FUNCTION_NOT_APPLICABLE" : "HASH_FUNCTION_SHA256";
+  const how = { payload: "706179", encoding: "PAYLOAD_ENCODING_HEXADECIMAL", hashFunction };
+  const message = toUtf8("pay");
+  const good = signatureBy(scheme, scheme === "ed25519" ? message : sha256(message));
+  const junk = { r: "11".repeat(32), s: "11".repeat(32), v: "00" };
+  return signed("RAW_PAYLOAD_V2", { signWith: ADDRESSES[name], ...how }, good, junk);
+}
+
+function signedTransaction(type: string, signWith: string, unsigned: string, good: string, junk: string): Fact {
+  const parameters = { signWith, unsignedTransaction: unsigned, type: `TRANSACTION_TYPE_${type}` };
+  return signed("TRANSACTION_V2", parameters, { signedTransaction: good }, { signedTransaction: junk });
+}
+
+const TRON_RAW = "0a02c3e82208e3b7e1a1c2d3f4e540e8f7b2c6f7315a0212345a";
+const DRAFT = spending(["P2TR"]);
+
+/** Signatures for accounts of each chain. */
+const SIGNED = {
+  TRON: signedPayload("TRON"),
+  COSMOS: signedPayload("COSMOS"),
+  SEI: signedPayload("SEI"),
+  XRP: signedPayload("XRP"),
+  XLM: signedPayload("XLM"),
+  DOGE: signedPayload("DOGE_MAINNET"),
+  SPARK: signedPayload("SPARK_MAINNET"),
+  "BITCOIN P2PKH": signedPayload("BITCOIN_TESTNET_P2PKH"),
+  "BITCOIN P2WPKH": signedPayload("BITCOIN_MAINNET_P2WPKH"),
+  "BITCOIN P2TR": signedPayload("BITCOIN_REGTEST_P2TR"),
+  "transaction of BITCOIN": signedTransaction(
+    "BITCOIN",
+    ADDRESSES.BITCOIN_MAINNET_P2TR,
+    psbt(DRAFT),
+    psbt(signedDraft(DRAFT, [0])),
+    psbt(withEntries(DRAFT, () => [["13", "11".repeat(64)]])),
+  ),
+  "transaction of TRON": signedTransaction(
+    "TRON",
+    ADDRESSES.TRON,
+    TRON_RAW,
+    tron(TRON_RAW),
+    tron(TRON_RAW, OTHER_SECRET),
+  ),
+} satisfies Readonly<Record<string, Fact>>;
+
 const CHALLENGED = {
   challenge: {
     class: "request",
@@ -701,6 +789,7 @@ export const FACTS = {
   ...named("policy, ", TOGETHER),
   ...named("expected ", EXPECTED),
   ...named("expected ", CHALLENGED),
+  ...named("signed for ", SIGNED),
   ...named("option ", DEMANDS),
   ...named("listed ", LISTED),
   ...named("spelled ", SPELLED),

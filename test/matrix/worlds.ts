@@ -115,7 +115,7 @@ export class Evidence {
   readonly forged: ForgedEvidence;
   readonly #files = new Map<string, string>();
 
-  constructor(change: Change, demandsBuild: boolean) {
+  constructor(change: Change, demandsBuild: boolean, submitted = REQUEST) {
     this.#change = change;
     this.#built = { ...BUILT, ...change.built };
     const lab = change.forge?.lab ?? (change.built === undefined ? honestLab() : labOf(this.#built));
@@ -129,11 +129,11 @@ export class Evidence {
     });
     const { build, builder = sigstore } = change;
     this.builds = demandsBuild ? [builder.attest({ at: AT, digest: lab.pivotHash, ...build })] : [];
-    this.activity = this.answer(REQUEST, ACTIVITY_ID);
+    this.activity = this.answer(submitted, ACTIVITY_ID);
   }
 
   readonly builds: readonly string[];
-  /** The answer to {@link REQUEST}. */
+  /** The answer to what was submitted. */
   readonly activity: JsonObject;
 
   get bootProof(): JsonObject {

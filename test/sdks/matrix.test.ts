@@ -20,7 +20,8 @@ const adapters: Judge = async (world, side) => {
   const wrapped = verified(sdk, options);
   if (world.fact.asks === "past")
     return outcomeOf(() => wrapped["getActivity"]!({ organizationId, activityId: ACTIVITY_ID }));
-  return outcomeOf(() => wrapped["createWallet"]!(REQUEST));
+  const method = world.operation.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return outcomeOf(() => wrapped[method]!(world.request));
 };
 
 /** A new user has no stamper, so the boot proofs come from a function. */

@@ -1,10 +1,11 @@
-/** Keys, addresses and signatures of chains, and PSBTs, for tests. Nothing here is of `src/verify`. */
+/** Keys, addresses and signatures of chains, and PSBTs, for tests. */
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
 import { ripemd160 } from "@noble/hashes/legacy.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
+import { signedPsbt } from "../../src/verify/bitcoin.js";
 
 export const SECRET = new Uint8Array(32).fill(7);
 export const PUBLIC_KEY = secp256k1.getPublicKey(SECRET, true);
@@ -132,6 +133,49 @@ export function spending(kinds: readonly OutputKind[], to = "22"): Draft {
 function previousTransaction(kind: OutputKind, index: number): string {
   const outputs = [`${OTHER_AMOUNT}${sized(`0014${"44".repeat(20)}`)}`, AMOUNT + sized(SCRIPTS[kind])];
   return `0200000001${`0${index + 1}`.repeat(32)}0000000000ffffffff02${outputs.join("")}00000000`;
+}
+
+const SIGHASH = "01";
+
+/** Signs the inputs of a draft as the service does. `secret` and `suffix` may be another's. */
+export function signedDraft(draft: Draft, inputs: readonly number[], secret = SECRET, suffix?: string): Draft {
+  return withEntries(draft, (index) => (inputs.includes(index) ? [signatureOf(draft, index, secret, suffix)] : []));
+}
+
+export function withEntries(draft: Draft, added: (index: number) => readonly Entry[]): Draft {
+  return { ...draft, inputs: draft.inputs.map((entries, index) => [...entries, ...added(index)]) };
+}
+
+/** The digest is that of `src/verify/bitcoin.ts`, which the vectors of the BIPs and other libraries check. */
+export function digestOf(draft: Draft, index: number): Uint8Array {
+  const kind = kindOf(draft, index);
+  const placeholder: Entry =
+    kind === "P2TR"
+      ? ["13", "11".repeat(64)]
+      : [`02${toHex(PUBLIC_KEY)}`, derOf({ r: "11".repeat(32), s: "11".repeat(32) })];
+  const answer = withEntries(draft, (at) => (at === index ? [placeholder] : []));
+  const signed = signedPsbt(bytesOf(psbt(draft)), bytesOf(psbt(answer)), null);
+  if (signed.kind !== "signed") throw new Error(signed.reason);
+  return signed.signatures[0]!.digest();
+}
+
+function kindOf({ inputs }: Draft, index: number): OutputKind {
+  const [[, value]] = inputs[index] as [Entry];
+  return (Object.keys(SCRIPTS) as OutputKind[]).find((kind) => value.includes(SCRIPTS[kind]))!;
+}
+
+export function derOf({ r, s }: JsonObject, suffix = SIGHASH): string {
+  const signature = secp256k1.Signature.fromBytes(bytesOf(String(r), String(s)));
+  return `${toHex(signature.toBytes("der"))}${suffix}`;
+}
+
+export function signatureOf(draft: Draft, index: number, secret: Uint8Array, suffix?: string): Entry {
+  const digest = digestOf(draft, index);
+  if (kindOf(draft, index) === "P2TR") {
+    const { r, s } = signedBy("taproot", digest, secret);
+    return ["13", `${String(r)}${String(s)}${suffix ?? ""}`];
+  }
+  return [`02${toHex(PUBLIC_KEY)}`, derOf(signedBy("ecdsa", digest, secret), suffix)];
 }
 
 /** A Tron transaction: `raw` and a signature, as protobuf. Both are shorter than 128 bytes. */
