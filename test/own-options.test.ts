@@ -79,6 +79,7 @@ const expected = {
   organizationId: activity["organizationId"] as string,
   id: activity["id"] as string,
   type: activity["type"] as string,
+  publicKey: "11".repeat(32),
   requestedAt: AT,
   addresses: (activity["result"] as { createWalletResult: { addresses: string[] } }).createWalletResult.addresses,
 };
@@ -1206,7 +1207,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   ...each("after checkpoint", "openLog", "RunFile.open"),
   verifyEvidence:
     "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce " +
-    "organizationId parameters payload requestedAt type uses",
+    "organizationId parameters payload publicKey requestedAt type uses",
   ...each(
     "acceptance crls ephemeralKey expected maxAgeMs measurements nonce uses",
     "verifyBootProof",
@@ -1217,7 +1218,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   verifySignedBytes: "acceptance crls ephemeralKey maxAgeMs measurements nonce provenance publicKey scheme",
   ...each(
     "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId " +
-      "parameters payload requestedAt type uses",
+      "parameters payload publicKey requestedAt type uses",
     "verifyActivity",
     "plainOptions",
   ),

@@ -115,7 +115,7 @@ async function evidenceOfActivity(
 /** Returns what the options and the file of the request expect. Undefined if nothing is expected. */
 export async function readExpected(
   files: InputFiles,
-  { flags: { activityId, address: addresses, request }, organizationId, payload }: VerifyRequest,
+  { flags: { activityId, address: addresses, request }, organizationId, publicKey, payload }: VerifyRequest,
 ): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;
@@ -130,6 +130,7 @@ export async function readExpected(
   return {
     ...submitted,
     organizationId: organization,
+    ...(publicKey && { publicKey }),
     ...(payload && { payload }),
     ...(activityId !== undefined && { id: activityId }),
     ...(addresses.length > 0 && { addresses }),

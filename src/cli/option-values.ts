@@ -97,11 +97,27 @@ export function portOf(args: ArgumentReader, text: string): number | undefined {
 }
 
 export function ephemeralKeyOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
+  return keyOf(args, "ephemeral-key", text, QOS_PUBLIC_KEY_LENGTH);
+}
+
+/** Reads the key of a request's signer. Returns it as hex. */
+export function signerKeyOf(args: ArgumentReader, text: string | undefined): string | undefined {
+  return keyOf(args, "signer-key", text, ED25519_KEY_LENGTH) && text;
+}
+
+const ED25519_KEY_LENGTH = 32;
+
+function keyOf(
+  args: ArgumentReader,
+  option: "ephemeral-key" | "signer-key",
+  text: string | undefined,
+  length: number,
+): Uint8Array | undefined {
   if (text === undefined) return undefined;
   const key = fromHex(text);
-  if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;
+  if (key?.length === length) return key;
   const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--ephemeral-key: ${found}, expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits`);
+  return args.fault(`--${option}: ${found}, expected ${2 * length} hex digits`);
 }
 
 export function nonceOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {

@@ -16,7 +16,16 @@ import {
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { atOf, ephemeralKeyOf, maxAgeOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
+import {
+  atOf,
+  ephemeralKeyOf,
+  maxAgeOf,
+  nonceOf,
+  nowOf,
+  payloadsOf,
+  reportFormatOf,
+  signerKeyOf,
+} from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 
 /** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
@@ -31,6 +40,8 @@ export interface VerifyRequest {
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   /** The expected organization, from an option or the environment. */
   readonly organizationId: string | undefined;
+  /** The expected key of the request's signer, in hex. */
+  readonly publicKey: string | undefined;
   readonly payload: readonly ExpectedPayload[] | undefined;
   readonly format: ReportFormat;
   readonly level: Level;
@@ -104,7 +115,7 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
 }
 
 const EVIDENCE_FILES = ["boot-proof", "app-proof", "activity"] as const;
-const OF_REQUEST = ["request", "address", "payload", "challenge"] as const;
+const OF_REQUEST = ["request", "signer-key", "address", "payload", "challenge"] as const;
 
 /**
  * Returns the bundle or page: the only file without an option, if no option names other evidence. Provenance may be
@@ -255,7 +266,7 @@ function expectedOf(
   args: ArgumentReader,
   flags: Flags<"verify">,
   io: Io,
-): Pick<VerifyRequest, "organizationId" | "payload"> {
+): Pick<VerifyRequest, "organizationId" | "publicKey" | "payload"> {
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   const hasOwner = (organizationId ?? flags.request) !== undefined;
@@ -263,10 +274,12 @@ function expectedOf(
     args.fault("--activity-id also requires the organization: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   if (args.has("address") && !hasOwner)
     args.fault("--address also requires the organization: give --organization-id, or the request with --request");
+  const publicKey = signerKeyOf(args, flags.signerKey);
+  if (publicKey !== undefined && flags.request === undefined) args.fault("--signer-key requires --request");
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  return { organizationId, payload };
+  return { organizationId, publicKey, payload };
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {

@@ -57,7 +57,7 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
   const { appProofs, activity } = evidenceMembers(evidence);
   const reason = unmetByKind(expectation, appProofs.length, activity !== undefined);
   if (reason === null) return null;
-  const isOfActivity = activity !== undefined || /^expected\.(?:id|type|parameters):/.test(reason);
+  const isOfActivity = activity !== undefined || /^expected\.(?:id|type|parameters|publicKey):/.test(reason);
   const failed: CheckId = isOfActivity ? "activity.request" : "app.request";
   return { verdict: "rejected", failed: [failed], warnings: [], reason };
 }

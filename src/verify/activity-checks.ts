@@ -350,9 +350,9 @@ const KINDS: Readonly<Record<string, SignedRequest["kind"]>> = {
 /** Returns the request if it asks for signatures. The activity does not decide this, because the service could lie. */
 function signedRequest(expectation: Expectation | null): SignedRequest | null {
   if (expectation === null || expectation.parameters === null) return null;
-  const { type, parameters } = expectation;
+  const { type, parameters, publicKey } = expectation;
   const kind = type === null ? kindOfParameters(parameters) : kindOfType(type);
-  return kind === null ? null : { kind, parameters };
+  return kind === null ? null : { kind, parameters, publicKey };
 }
 
 function kindOfType(type: string): SignedRequest["kind"] | null {

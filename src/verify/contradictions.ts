@@ -16,8 +16,8 @@ import type { ExpectedValue, PayloadExpectation } from "./expected-payload.js";
 export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (expectation === null) return [];
   const open: readonly (keyof Expected)[] = isVotedOn(expectation, activity)
-    ? ["payload", "type", "parameters", "requestedAt"]
-    : ["payload"];
+    ? ["payload", "publicKey", "type", "parameters", "requestedAt"]
+    : ["payload", "publicKey"];
   return (Object.keys(expectation) as (keyof Expected)[]).filter(
     (name) => expectation[name] !== null && !open.includes(name),
   );

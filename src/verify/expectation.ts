@@ -5,7 +5,17 @@
  */
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { options, requireShape, typedOptions } from "../decode/options.js";
-import { type MembersOf, type Shape, anyObject, demand, list, nonEmptyText, refined, text } from "../decode/shapes.js";
+import {
+  type MembersOf,
+  type Shape,
+  anyObject,
+  demand,
+  hex,
+  list,
+  nonEmptyText,
+  refined,
+  text,
+} from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import {
@@ -30,6 +40,11 @@ export interface Expected {
   readonly type?: string;
   /** Parameters, as submitted: a JSON object. */
   readonly parameters?: object;
+  /**
+   * Public key of `parameters.signWith`, 32 bytes in hex, for an address that is a hash of it (Sui, Aptos). A key that
+   * does not hash to the address is not used.
+   */
+  readonly publicKey?: string;
   /** Time of submission: a Date, or milliseconds since the epoch, such as the request's `timestampMs`. */
   readonly requestedAt?: Date | number | string;
   /** Addresses, each of which an app proof must back. */
@@ -45,6 +60,7 @@ export interface Expectation {
   readonly id: string | null;
   readonly type: string | null;
   readonly parameters: JsonObject | null;
+  readonly publicKey: string | null;
   /** Milliseconds since the epoch. */
   readonly requestedAt: number | null;
   readonly addresses: readonly string[] | null;
@@ -74,6 +90,7 @@ export const EXPECTED: MembersOf<Expected> = {
   id: demand(nonEmptyText),
   type: demand(nonEmptyText),
   parameters: demand(jsonObject),
+  publicKey: demand(hex(32)),
   requestedAt: demand(moment),
   addresses: demand(list(nonEmptyText, 1)),
   payload: demand(list(expectedPayload, 1)),
@@ -99,12 +116,13 @@ export function expectationOf(expected: Expected): Expectation {
 /** Returns the expectation from a value that {@link expectedShape} has read. */
 export function checkedExpectation(expected: Expected): Expectation {
   const { organizationId = null, id = null, type = null, parameters = null } = expected;
-  const { requestedAt = null, addresses = null, payload } = expected;
+  const { publicKey = null, requestedAt = null, addresses = null, payload } = expected;
   return {
     organizationId,
     id,
     type,
     parameters: parameters as JsonObject | null,
+    publicKey,
     requestedAt: requestedAt as number | null,
     addresses,
     payload: payload?.map(payloadExpectation) ?? null,
@@ -120,7 +138,7 @@ export function unmetByKind(expectation: Expectation, appProofs: number, hasActi
     return expectation.organizationId === null
       ? "expected.organizationId: expected a non-empty string, since there is an activity"
       : null;
-  const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
+  const [name] = (["id", "type", "parameters", "publicKey"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) return `expected.${name}: needs an activity, but the evidence has none`;
   const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
   return isOfProofs

@@ -1,6 +1,8 @@
 /** The rows: each fact that a policy can pin or a caller can demand, and evidence that is honest but for it. */
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { blake2b } from "@noble/hashes/blake2.js";
 import { type AddressClass, UNPLACED } from "../../src/addresses/classes.js";
-import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { concatBytes, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { OptionName } from "../../src/cli/option-table.js";
 import type { PinName } from "../../src/appraise/pins.js";
@@ -19,6 +21,7 @@ import {
   ADDRESSES,
   type AddressName,
   OTHER_SECRET,
+  SECRET,
   psbt,
   schemeOf,
   signedBy as signatureBy,
@@ -415,6 +418,44 @@ const NO_NAME = not(
   "no app proof names a wallet by its name: number and paths of accounts are compared (test/door/auth-proxy)",
 );
 
+const NO_SIGNING = not("a sign-up signs nothing for an account");
+
+/** A signature that the service answers, and junk of the same form, for one account. */
+function signed(
+  kind: "RAW_PAYLOAD_V2" | "TRANSACTION_V2",
+  parameters: JsonObject,
+  good: JsonObject,
+  junk: JsonObject,
+): Fact {
+  const type = `ACTIVITY_TYPE_SIGN_${kind}`;
+  const submits = { ...REQUEST, type, parameters };
+  const answer = (result: JsonObject): Change => ({
+    payloads: (all) => all.filter((one) => !("addressDerivationProof" in one)),
+    activity: (activity) => ({ ...activity, intent: { i: parameters }, result: { r: result } }),
+  });
+  return {
+    class: "request",
+    fails: ["activity.signature"],
+    submits,
+    options: () => ({ request: fileOf(submits) }),
+    expected: { type, parameters },
+    both: answer(good),
+    other: answer(junk),
+    cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_SIGNING },
+  };
+}
+
+const JUNK = { r: "11".repeat(32), s: "11".repeat(32), v: "00" };
+const PAY = { payload: "706179", encoding: "PAYLOAD_ENCODING_HEXADECIMAL" };
+const SIGN_PAYLOAD = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2";
+const SUI_KEY = toHex(ed25519.getPublicKey(SECRET));
+/** An address of Sui is BLAKE2b-256 of 0x00 and the key. */
+const SUI = {
+  signWith: `0x${toHex(blake2b(concatBytes(Uint8Array.of(0), ed25519.getPublicKey(SECRET)), { dkLen: 32 }))}`,
+  ...PAY,
+  hashFunction: "HASH_FUNCTION_NOT_APPLICABLE",
+};
+
 const EXPECTED = {
   organizationId: {
     class: "request",
@@ -449,6 +490,18 @@ const EXPECTED = {
       request: (request) => ({ ...request, parameters: { ...request.parameters, walletName: "another" } }),
     },
     cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_NAME },
+  },
+  publicKey: {
+    ...signed("RAW_PAYLOAD_V2", SUI, signatureBy("ed25519", toUtf8("pay")), JUNK),
+    options: () => ({ request: fileOf({ ...REQUEST, type: SIGN_PAYLOAD, parameters: SUI }), "signer-key": SUI_KEY }),
+    expected: { type: SIGN_PAYLOAD, parameters: SUI, publicKey: SUI_KEY },
+    asks: "past",
+    cells: {
+      ...lacking("signer-key", ...FEW_OPTIONS, "verify, GitHub action"),
+      door: not("it knows no key of an address: verifyActivity takes one"),
+      "door, client": "checks",
+      "door for sign-ups": NO_SIGNING,
+    },
   },
   requestedAt: {
     class: "request",
@@ -498,41 +551,12 @@ const EXPECTED = {
   },
 } satisfies Readonly<Record<keyof Expected, Fact>>;
 
-const NO_SIGNING = not("a sign-up signs nothing for an account");
-
-/** A signature that the service answers, and junk of the same form, for one account. */
-function signed(
-  kind: "RAW_PAYLOAD_V2" | "TRANSACTION_V2",
-  parameters: JsonObject,
-  good: JsonObject,
-  junk: JsonObject,
-): Fact {
-  const type = `ACTIVITY_TYPE_SIGN_${kind}`;
-  const submits = { ...REQUEST, type, parameters };
-  const answer = (result: JsonObject): Change => ({
-    payloads: (all) => all.filter((one) => !("addressDerivationProof" in one)),
-    activity: (activity) => ({ ...activity, intent: { i: parameters }, result: { r: result } }),
-  });
-  return {
-    class: "request",
-    fails: ["activity.signature"],
-    submits,
-    options: () => ({ request: fileOf(submits) }),
-    expected: { type, parameters },
-    both: answer(good),
-    other: answer(junk),
-    cells: { ...lacking("request", ...FEW_OPTIONS), "door for sign-ups": NO_SIGNING },
-  };
-}
-
 function signedPayload(name: AddressName): Fact {
   const scheme = schemeOf(name);
   const hashFunction = scheme === "ed25519" ? "HASH_FUNCTION_NOT_APPLICABLE" : "HASH_FUNCTION_SHA256";
-  const how = { payload: "706179", encoding: "PAYLOAD_ENCODING_HEXADECIMAL", hashFunction };
   const message = toUtf8("pay");
   const good = signatureBy(scheme, scheme === "ed25519" ? message : sha256(message));
-  const junk = { r: "11".repeat(32), s: "11".repeat(32), v: "00" };
-  return signed("RAW_PAYLOAD_V2", { signWith: ADDRESSES[name], ...how }, good, junk);
+  return signed("RAW_PAYLOAD_V2", { signWith: ADDRESSES[name], ...PAY, hashFunction }, good, JUNK);
 }
 
 function signedTransaction(type: string, signWith: string, unsigned: string, good: string, junk: string): Fact {

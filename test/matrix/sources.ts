@@ -114,6 +114,7 @@ export const CLI_OPTIONS = {
   repository: OF_PIN,
   request: "expected parameters",
   "role-arn": "pin pcrs of the role",
+  "signer-key": "expected publicKey",
   signers: OF_FEED,
   "skip-unapproved": LOOSENS,
   suborgs: OF_ADDRESSES,

@@ -169,7 +169,7 @@ export function derOf({ r, s }: JsonObject, suffix = SIGHASH): string {
   return `${toHex(signature.toBytes("der"))}${suffix}`;
 }
 
-export function signatureOf(draft: Draft, index: number, secret: Uint8Array, suffix?: string): Entry {
+export function signatureOf(draft: Draft, index: number, secret = SECRET, suffix?: string): Entry {
   const digest = digestOf(draft, index);
   if (kindOf(draft, index) === "P2TR") {
     const { r, s } = signedBy("taproot", digest, secret);
