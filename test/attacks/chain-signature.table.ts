@@ -1,9 +1,12 @@
 /** Attacks on signatures for accounts of other chains, and signatures that are accepted. The app proofs are valid. */
+import { ed25519 } from "@noble/curves/ed25519.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { blake2b } from "@noble/hashes/blake2.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { keccak_256 } from "@noble/hashes/sha3.js";
-import { toHex, toUtf8 } from "../../src/bytes.js";
+import { keccak_256, sha3_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import type { Expected } from "../../src/index.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import {
@@ -35,7 +38,9 @@ import { type Accepted, type Attack, after, withActivity } from "./support.js";
 type Type = "RAW_PAYLOAD_V2" | "TRANSACTION_V2";
 const PAYLOADS = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
 
-function row(type: Type, parameters: JsonObject, result: JsonObject): Pick<Attack, "forge" | "judge"> {
+type Parts = Pick<Attack, "forge" | "judge">;
+
+function row(type: Type, parameters: JsonObject, result: JsonObject, more: Partial<Expected> = {}): Parts {
   const whole = `ACTIVITY_TYPE_SIGN_${type}`;
   return {
     forge: {
@@ -44,7 +49,7 @@ function row(type: Type, parameters: JsonObject, result: JsonObject): Pick<Attac
     },
     judge: {
       given: withActivity,
-      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters },
+      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters, ...more },
     },
   };
 }
@@ -126,6 +131,19 @@ const bitcoin = (draft: Draft, answer: Draft | string, signWith: string) =>
     { signWith, unsignedTransaction: psbt(draft), type: "TRANSACTION_TYPE_BITCOIN" },
     { signedTransaction: typeof answer === "string" ? answer : psbt(answer) },
   );
+/** Addresses that are hashes of the Ed25519 key: of Sui and of Aptos. */
+const ED25519 = ed25519.getPublicKey(SECRET);
+const KEY = { publicKey: toHex(ED25519) };
+const HASHED = {
+  SUI: blake2b(concatBytes(Uint8Array.of(0), ED25519), { dkLen: 32 }),
+  APTOS: sha3_256(concatBytes(ED25519, Uint8Array.of(0))),
+};
+const underHash = (name: keyof typeof HASHED): JsonObject => ({
+  ...asked("XLM"),
+  signWith: `0x${toHex(HASHED[name])}`,
+});
+const HASHED_NAMES = Object.keys(HASHED) as (keyof typeof HASHED)[];
+
 const KINDS = Object.keys(SCRIPTS) as OutputKind[];
 const addressOf = (kind: OutputKind): string => ADDRESSES[`BITCOIN_MAINNET_${kind}`];
 
@@ -205,6 +223,15 @@ export const CHAIN_SIGNATURE_ATTACKS: readonly Attack[] = [
     signWith: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
   }),
   payloadAttack("r of zero", "BITCOIN_MAINNET_P2WSH", { ...JUNK, r: word(0n) }),
+  ...HASHED_NAMES.flatMap((name): Attack[] =>
+    Object.entries({ junk: JUNK, "over another payload": signature("XLM", usualHash("XLM"), "pay 2") }).map(
+      ([what, result]) => ({
+        name: `signature for ${name}, whose key is given: ${what}`,
+        ...row("RAW_PAYLOAD_V2", underHash(name), result, KEY),
+        fails: ["activity.signature"],
+      }),
+    ),
+  ),
   ...KINDS.flatMap(bitcoinAttacks),
   {
     name: "signed PSBT: a signature in an input of another address",
@@ -315,6 +342,15 @@ export const CHAIN_SIGNATURES_ACCEPTED: readonly Accepted[] = [
   ...[`0x${"ab".repeat(32)}`, "Ef9iA3tEroM6LYE7gIMkDWIVY4-J_qli9EU5zMLhM6y0_ekS"].map((signWith) =>
     payloadAccepted(`${signWith}, which shows no key`, { ...asked("XLM"), signWith }, JUNK, true),
   ),
+  ...HASHED_NAMES.flatMap((name) => [
+    accepted(`${name}, whose key is given`, row("RAW_PAYLOAD_V2", underHash(name), signature("XLM"), KEY)),
+    accepted(
+      `${name}, where another key is given, which is not used`,
+      row("RAW_PAYLOAD_V2", underHash(name), signature("XLM"), { publicKey: "22".repeat(32) }),
+      true,
+    ),
+  ]),
+  accepted("TRON, where a key is given beside", row("RAW_PAYLOAD_V2", asked("TRON"), signature("TRON"), KEY)),
   ...KINDS.map((kind) =>
     bitcoinAccepted(
       `PSBT, ${kind}`,
