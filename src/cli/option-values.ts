@@ -101,7 +101,8 @@ export function ephemeralKeyOf(args: ArgumentReader, text: string | undefined): 
 }
 
 /** Reads the key of a request's signer. Returns it as hex. */
-export function signerKeyOf(args: ArgumentReader, text: string | undefined): string | undefined {
+export function signerKeyOf(args: ArgumentReader, { signerKey: text, request }: Flags<"verify">): string | undefined {
+  if (text !== undefined && request === undefined) args.fault("--signer-key requires --request");
   return keyOf(args, "signer-key", text, ED25519_KEY_LENGTH) && text;
 }
 

@@ -274,12 +274,10 @@ function expectedOf(
     args.fault("--activity-id also requires the organization: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   if (args.has("address") && !hasOwner)
     args.fault("--address also requires the organization: give --organization-id, or the request with --request");
-  const publicKey = signerKeyOf(args, flags.signerKey);
-  if (publicKey !== undefined && flags.request === undefined) args.fault("--signer-key requires --request");
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  return { organizationId, publicKey, payload };
+  return { organizationId, publicKey: signerKeyOf(args, flags), payload };
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {

@@ -71,8 +71,8 @@ export const ADDRESS_FORMATS: Readonly<Record<AddressFormat, Read>> = {
   ADDRESS_FORMAT_COMPRESSED: READ_BEFORE,
   ADDRESS_FORMAT_ETHEREUM: READ_BEFORE,
   ADDRESS_FORMAT_SOLANA: READ_BEFORE,
-  ADDRESS_FORMAT_COSMOS: (text) => hashed(words(bech32, text, "cosmos", 20)),
-  ADDRESS_FORMAT_SEI: (text) => hashed(words(bech32, text, "sei", 20)),
+  ADDRESS_FORMAT_COSMOS: (text) => hashed(bytesOf(bech32, wordsOf(bech32, text, "cosmos"), 20)),
+  ADDRESS_FORMAT_SEI: (text) => hashed(bytesOf(bech32, wordsOf(bech32, text, "sei"), 20)),
   ADDRESS_FORMAT_TRON: (text) => ethereum(base58check(text, 0x41)),
   ADDRESS_FORMAT_XRP: (text) => hashed(base58check(text, 0x00, base58xrp)),
   ADDRESS_FORMAT_DOGE_MAINNET: (text) => payToHash(base58check(text, 0x1e)),
@@ -162,19 +162,24 @@ function base58check(text: string, version: number, alphabet = base58): Uint8Arr
 /** Decodes the program of segregated witness: version 0 is bech32, and any later one bech32m (BIP-350). */
 function program(text: string, hrp: string, version: number, length: number): Uint8Array | null {
   const codec = version === 0 ? bech32 : bech32m;
-  return words(codec, text, hrp, length, [version]);
+  const [first, ...words] = wordsOf(codec, text, hrp);
+  return first === version ? bytesOf(codec, words, length) : null;
 }
 
-function words(codec: typeof bech32, text: string, hrp: string, length: number, before: readonly number[] = []) {
-  const { prefix, words: all } = codec.decode(text as `${string}1${string}`);
-  if (prefix !== hrp || before.some((word, index) => all[index] !== word)) return null;
-  const bytes = codec.fromWords(all.slice(before.length));
+/** Decodes bech32 or bech32m. There are no words for another prefix. */
+function wordsOf(codec: typeof bech32, text: string, hrp: string): number[] {
+  const { prefix, words } = codec.decode(text as `${string}1${string}`);
+  return prefix === hrp ? words : [];
+}
+
+function bytesOf(codec: typeof bech32, words: number[], length: number): Uint8Array | null {
+  const bytes = codec.fromWords(words);
   return bytes.length === length ? bytes : null;
 }
 
 /** Spark: a protobuf message whose only member, the first, is the key. */
 function spark(text: string, hrp: string): AddressSigner | null {
-  const bytes = words(bech32m, text, hrp, 35);
+  const bytes = bytesOf(bech32m, wordsOf(bech32m, text, hrp), 35);
   return bytes?.[0] === 0x0a && bytes[1] === 33 ? { kind: "spark", publicKey: bytes.subarray(2) } : null;
 }
 

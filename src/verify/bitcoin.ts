@@ -42,28 +42,37 @@ export function signedPsbt(submitted: Uint8Array, answer: Uint8Array, isOwn: IsO
   const added = after && addedSignatures(before, after);
   if (after === null || added === null) return wrong("it is not the submitted PSBT with signatures");
   const digestOf = sighashes(before, spent);
+  const hasAll = !spent.includes(null);
+  const found = spent.map((output, input) =>
+    judged({ map: after.inputs[input]!, added: added[input]!, output, hasAll }, isOwn),
+  );
   const signatures: InputSignature[] = [];
-  const unread: number[] = [];
-  for (const [input, output] of spent.entries()) {
-    const [map, names] = [after.inputs[input]!, added[input]!];
-    if (output !== null && !isSigned(map, names, output, isOwn)) {
-      if (names.length > 0) return wrong(`input ${input} has a new signature, and is not of signWith`);
-      continue;
-    }
-    const kind = output && kindOf(output.script);
-    const isRead = kind !== null && asksForAll(map, kind) && !(kind === "taproot" && spent.includes(null));
-    const made = isRead ? inputSignature(map, names, { kind, script: output!.script }) : null;
-    if (!isRead) unread.push(input);
-    else if (made === null) return wrong(`input ${input} ${EXPECTED}`);
-    else signatures.push({ input, ...made, digest: () => digestOf[kind](input) });
+  for (const [input, outcome] of found.entries()) {
+    if (outcome === "unsigned" || outcome === "another's") return wrong(`input ${input} ${FAULTS[outcome]}`);
+    if (outcome === null || outcome === "unread") continue;
+    const { kind, ...rest } = outcome;
+    signatures.push({ input, ...rest, digest: () => digestOf[kind](input) });
   }
+  return concluded(signatures, found, isOwn !== null);
+}
+
+/** Returns what the inputs come to together, if none is wrong. */
+function concluded(
+  signatures: readonly InputSignature[],
+  found: readonly ReturnType<typeof judged>[],
+  namesKey: boolean,
+): SignedPsbt {
+  const unread = found.flatMap((outcome, input) => (outcome === "unread" ? [input] : []));
   const open = unread.length === 0 ? null : `input ${unread.slice(0, MAX_NAMED).join(", ")} ${NOT_READ}`;
   if (signatures.length > 0) return { kind: "signed", signatures, open };
   if (open !== null) return { kind: "unchecked", reason: open };
-  return wrong(isOwn === null ? "no signature was added" : "no input spends an output of signWith");
+  return wrong(namesKey ? "no input spends an output of signWith" : "no signature was added");
 }
 
-const EXPECTED = "has not one signature over everything, by the key that its output names";
+const FAULTS = {
+  unsigned: "has not one signature over everything, by the key that its output names",
+  "another's": "has a new signature, and is not of signWith",
+};
 const NOT_READ =
   "is not checked: it does not have the output that it spends, or needs those of all inputs, or its output or hash " +
   "type is unknown to this version";
@@ -73,8 +82,33 @@ function wrong(reason: string): SignedPsbt {
   return { kind: "wrong", reason };
 }
 
+/** An input of the answer. */
+interface AnsweredInput {
+  readonly map: KeyMap;
+  /** Keys of new signatures. */
+  readonly added: readonly string[];
+  /** What it spends, or null if the PSBT has it not. */
+  readonly output: Output | null;
+  /** Whether the PSBT has the outputs of all inputs, which P2TR signs. */
+  readonly hasAll: boolean;
+}
+
+/** Returns the signature to verify, null if the input needs none, or what is wrong or not known about it. */
+function judged(
+  input: AnsweredInput,
+  isOwn: IsOwnScript | null,
+): (FoundSignature & { readonly kind: Kind }) | keyof typeof FAULTS | "unread" | null {
+  const { map, added, output, hasAll } = input;
+  if (output === null) return "unread";
+  if (!needsSignature(input, output, isOwn)) return added.length > 0 ? "another's" : null;
+  const kind = kindOf(output.script);
+  if (kind === null || !asksForAll(map, kind) || (kind === "taproot" && !hasAll)) return "unread";
+  const found = inputSignature(map, added, { kind, script: output.script });
+  return found === null ? "unsigned" : { kind, ...found };
+}
+
 /** Whether the answer must have a signature for the input. None is added to an input that is final. */
-function isSigned(map: KeyMap, added: readonly string[], { script }: Output, isOwn: IsOwnScript | null): boolean {
+function needsSignature({ map, added }: AnsweredInput, { script }: Output, isOwn: IsOwnScript | null): boolean {
   if (isOwn === null) return added.length > 0;
   return isOwn(script) && !FINAL.some((name) => map.has(name));
 }
@@ -278,12 +312,14 @@ function asksForAll(map: KeyMap, kind: Kind): boolean {
   return asked === undefined || equalBytes(asked, uint32(kind === "taproot" ? SIGHASH_DEFAULT : SIGHASH_ALL));
 }
 
+type FoundSignature = Pick<InputSignature, "scheme" | "publicKey" | "signature">;
+
 /** Returns the signature by the key that the output names, or null if there is none, or a new one beside it. */
 function inputSignature(
   map: KeyMap,
   added: readonly string[],
   { kind, script }: { readonly kind: Kind; readonly script: Uint8Array },
-): Pick<InputSignature, "scheme" | "publicKey" | "signature"> | null {
+): FoundSignature | null {
   const hash = kind === "legacy" ? script.subarray(3, 23) : script.subarray(2);
   const isOwn = (name: string): boolean =>
     kind === "taproot"

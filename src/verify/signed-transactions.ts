@@ -111,7 +111,8 @@ async function verifyBitcoin(unsigned: Uint8Array, signed: Uint8Array, signer: S
 
 /** Returns whether an output is the signer's. Null means that the signer names no output. */
 async function ownScripts(signer: Signer): Promise<((script: Uint8Array) => boolean) | null> {
-  const own = signer.kind === "ecdsa" ? await scriptsOf(signer.publicKey) : "script" in signer ? [signer.script!] : [];
+  const named = "script" in signer ? [signer.script!] : [];
+  const own = signer.kind === "ecdsa" ? await scriptsOf(signer.publicKey) : named;
   return own.length === 0 ? null : (script) => own.some((one) => equalBytes(one, script));
 }
 
@@ -121,7 +122,7 @@ async function scriptsOf(publicKey: Uint8Array): Promise<Uint8Array[]> {
   const key = compressedKey(secp256k1, publicKey);
   if (key === null) return [];
   const hash = hash160(key);
-  return [hashScript(hash), witnessHashScript(hash), taprootScript(taprootKey(key)!)];
+  return [hashScript(hash), witnessHashScript(hash), taprootScript(taprootKey(key.subarray(1))!)];
 }
 
 const SIGNATURE_LENGTH = 64;

@@ -67,25 +67,41 @@ function base58Key(text: string): Uint8Array | null {
 
 /** Whether the public key is that of the signer. Null if the signer names none. */
 export function isKeyOf(signer: Signer, publicKey: Uint8Array): boolean | null {
-  if (signer.kind === "ed25519") return equalBytes(publicKey, signer.publicKey);
-  if (signer.kind === "id" || signer.kind === "closed") return null;
-  // What such an address would be of a key of the other curve is not known.
-  const isEd25519 = publicKey.length === 32;
-  if (signer.kind === "withheld") return isEd25519 ? signer.isOf(publicKey) : null;
-  if (signer.kind === "hashed" && isEd25519) return null;
-  const key = compressedKey(secp256k1, publicKey);
-  if (signer.kind === "ecdsa") {
-    const other = compressedKey(p256, publicKey);
-    return (
-      isEqual(key, compressedKey(secp256k1, signer.publicKey)) || isEqual(other, compressedKey(p256, signer.publicKey))
-    );
-  }
-  if (key === null) return false;
-  if (signer.kind === "ethereum") return equalBytes(ethereumAddress(key), signer.address);
-  if (signer.kind === "hashed") return signer.isOf(key);
-  if (signer.kind === "spark") return equalBytes(key, signer.publicKey);
-  return isEqual(taprootKey(key), signer.outputKey);
+  return (IS_KEY_OF[signer.kind] as (signer: Signer, publicKey: Uint8Array) => boolean | null)(signer, publicKey);
 }
+
+const ED25519_KEY_LENGTH = 32;
+
+/** What an address would be of a key of the other curve is not known: null. */
+const IS_KEY_OF: {
+  readonly [K in Signer["kind"]]: (
+    signer: Extract<Signer, { readonly kind: K }>,
+    publicKey: Uint8Array,
+  ) => boolean | null;
+} = {
+  id: () => null,
+  closed: () => null,
+  ed25519: (signer, publicKey) => equalBytes(publicKey, signer.publicKey),
+  withheld: ({ isOf }, publicKey) => (publicKey.length === ED25519_KEY_LENGTH ? isOf(publicKey) : null),
+  ecdsa: (signer, publicKey) =>
+    [secp256k1, p256].some((curve) => isEqual(compressedKey(curve, publicKey), compressedKey(curve, signer.publicKey))),
+  ethereum({ address }, publicKey) {
+    const key = compressedKey(secp256k1, publicKey);
+    return key !== null && equalBytes(ethereumAddress(key), address);
+  },
+  hashed({ isOf }, publicKey) {
+    if (publicKey.length === ED25519_KEY_LENGTH) return null;
+    const key = compressedKey(secp256k1, publicKey);
+    return key !== null && isOf(key);
+  },
+  spark: (signer, publicKey) => isEqual(compressedKey(secp256k1, publicKey), signer.publicKey),
+  taproot({ outputKey }, publicKey) {
+    // A key may be written as its x coordinate alone, and before or after the tweak.
+    const isAlone = publicKey.length === outputKey.length;
+    const x = isAlone ? publicKey : (compressedKey(secp256k1, publicKey)?.subarray(1) ?? null);
+    return isEqual(x, outputKey) || isEqual(x && taprootKey(x), outputKey);
+  },
+};
 
 function isEqual(a: Uint8Array | null, b: Uint8Array | null): boolean {
   return a !== null && b !== null && equalBytes(a, b);
@@ -135,12 +151,12 @@ export function isSchnorrSignature(signature: Uint8Array, message: Uint8Array, p
   return isEqual(nonce, concatBytes(EVEN, r));
 }
 
-/** Returns the x coordinate of a compressed key after the tweak of BIP-341 without scripts. */
-export function taprootKey(publicKey: Uint8Array): Uint8Array | null {
+/** Tweaks a key by BIP-341 without scripts. Both keys are x coordinates. Null if there is no such point. */
+export function taprootKey(x: Uint8Array): Uint8Array | null {
   const { Fn, BASE } = secp256k1.Point;
-  const tweak = numberOf(taggedHash("TapTweak", publicKey.subarray(1)));
+  const tweak = numberOf(taggedHash("TapTweak", x));
   if (tweak >= Fn.ORDER) return null;
-  return attempt(() => evenPoint(publicKey.subarray(1)).add(BASE.multiplyUnsafe(tweak)).toBytes(true).subarray(1));
+  return attempt(() => evenPoint(x).add(BASE.multiplyUnsafe(tweak)).toBytes(true).subarray(1));
 }
 
 const EVEN = Uint8Array.of(2);

@@ -1,11 +1,13 @@
 /** Addresses and signatures of other chains against the vectors that the chains publish. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
+import { COMPLETED, type Activity } from "../../src/decode/activity.js";
 import { ADDRESS_FORMATS, addressSigner } from "../../src/verify/address-formats.js";
 import { signedPsbt } from "../../src/verify/bitcoin.js";
-import { isAddressOf } from "../../src/verify/signatures.js";
+import { isAddressOf, verifySignatures } from "../../src/verify/signatures.js";
 import { isEcdsaSignature, isSchnorrSignature, taprootKey } from "../../src/verify/signers.js";
-import { ADDRESSES, type AddressName, PUBLIC_KEY, bytesOf, psbt, schemeOf, sized } from "../support/chains.js";
+import { ADDRESSES, type AddressName, PUBLIC_KEY, SCRIPTS, bytesOf, psbt, schemeOf, sized } from "../support/chains.js";
 import { readVectorJson, readVectorText } from "../support/vectors.js";
 
 interface Published {
@@ -71,9 +73,58 @@ describe("each format", () => {
     await expect(isAddressOf(ADDRESSES[name], key)).resolves.toBe(expected);
   });
 
+  it("of P2TR is of its key before and after the tweak, also as its x coordinate", async () => {
+    const outputKey = SCRIPTS.P2TR.slice(4);
+    for (const key of [toHex(PUBLIC_KEY.subarray(1)), outputKey, `02${outputKey}`, `03${outputKey}`])
+      await expect(isAddressOf(ADDRESSES.BITCOIN_MAINNET_P2TR, key)).resolves.toBe(true);
+    for (const key of ["11".repeat(32), "", toHex(PUBLIC_KEY.subarray(2))])
+      await expect(isAddressOf(ADDRESSES.BITCOIN_MAINNET_P2TR, key)).resolves.toBe(false);
+  });
+
   it("is not read from a text of any length", () => {
     expect(addressSigner("1".repeat(1_000_000))).toBeNull();
     expect(addressSigner("")).toBeNull();
+  });
+});
+
+describe("the table in docs/sdk-reference.md", () => {
+  const text = readFileSync(new URL("../../docs/sdk-reference.md", import.meta.url), "utf8");
+  const section = text.slice(text.indexOf("## Signatures by chain"), text.indexOf("## Refused, or not verified"));
+  const rows = section.split("\n").flatMap((line) => {
+    const [, names, verdict] = /^\| (`.*`) \| ([^|]*) \|/.exec(line) ?? [];
+    return [...(names ?? "").matchAll(/`(\w+|\w+_…_\w+)`/g)].map(([, name]) => ({ name: name!, verdict: verdict! }));
+  });
+  const networks = ["MAINNET", "TESTNET", "SIGNET", "REGTEST"];
+  const documented = rows.flatMap(({ name, verdict }) =>
+    (name.includes("…") ? networks : [""]).map((network) => [name.replace("…", network), verdict] as const),
+  );
+
+  it("has each format once", () => {
+    const names = documented.map(([name]) => `ADDRESS_FORMAT_${name}`);
+    expect([...names].sort()).toEqual(Object.keys(ADDRESS_FORMATS).sort());
+  });
+
+  const SAMPLES: Readonly<Record<string, string>> = {
+    ...ADDRESSES,
+    SUI: `0x${"ab".repeat(32)}`,
+    APTOS: `0x${"ab".repeat(32)}`,
+    ETHEREUM: `0x${"22".repeat(20)}`,
+    SOLANA: "FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z",
+    COMPRESSED: toHex(PUBLIC_KEY),
+    UNCOMPRESSED: "11".repeat(32),
+    TON_V3R2: PUBLISHED.find(({ publicKey, format }) => publicKey === null && format.includes("TON"))!.address,
+  };
+
+  it.each(documented.filter(([name]) => name in SAMPLES))("%s: %s", async (name, verdict) => {
+    const how = { payload: "11".repeat(32), encoding: "PAYLOAD_ENCODING_HEXADECIMAL" };
+    const isEd25519 = ["XLM", "SOLANA", "UNCOMPRESSED"].includes(name);
+    const hashFunction = `HASH_FUNCTION_${isEd25519 ? "NOT_APPLICABLE" : "SHA256"}`;
+    const parameters = { signWith: SAMPLES[name]!, ...how, hashFunction };
+    const result = { r: { r: "11".repeat(32), s: "11".repeat(32), v: "00" } };
+    const activity = { status: COMPLETED, result } as unknown as Activity;
+    const { contradictions, hiddenBy } = (await verifySignatures({ kind: "payload", parameters }, activity))!;
+    const found = contradictions.length > 0 ? "verified" : hiddenBy === null ? "a warning" : "skipped";
+    expect(found).toBe(verdict === "verified with the key" ? "a warning" : verdict);
   });
 });
 
@@ -131,7 +182,7 @@ describe("BIP-341", () => {
     const plain = bip341.scriptPubKey.filter(({ given }) => given.scriptTree === null);
     expect(plain.length).toBe(1);
     for (const { given, intermediary } of plain)
-      expect(toHex(taprootKey(bytesOf("02", given.internalPubkey))!)).toBe(intermediary.tweakedPubkey);
+      expect(toHex(taprootKey(bytesOf(given.internalPubkey))!)).toBe(intermediary.tweakedPubkey);
   });
 
   it("reads each address", () => {
