@@ -298,6 +298,10 @@ const noOp = (name: AddressName): JsonObject => ({
 });
 const three = spending(["P2PKH", "P2WPKH", "P2TR"]);
 
+function reversed(draft: Draft): Draft {
+  return { ...draft, inputs: draft.inputs.map((entries) => [...entries].reverse()) };
+}
+
 /** Without the member that says what the input spends. */
 function blind(draft: Draft, index: number): Draft {
   return { ...draft, inputs: draft.inputs.map((entries, at) => (at === index ? [] : entries)) };
@@ -362,6 +366,7 @@ export const CHAIN_SIGNATURES_ACCEPTED: readonly Accepted[] = [
   ...KINDS.map((kind, index) =>
     bitcoinAccepted(`PSBT, ${kind} among others`, three, signedDraft(three, [index]), addressOf(kind)),
   ),
+  bitcoinAccepted("PSBT, members in another order", three, reversed(signedDraft(three, [1])), addressOf("P2WPKH")),
   bitcoinAccepted("PSBT, under a public key", three, signedDraft(three, [0, 1, 2]), toHex(PUBLIC_KEY)),
   bitcoinAccepted(
     "PSBT, under an address of Dogecoin",

@@ -97,11 +97,15 @@ export interface Draft {
   readonly global?: readonly Entry[];
 }
 
+/** A compact size in hex. */
+function compact(size: number): string {
+  if (size < 0xfd) return size.toString(16).padStart(2, "0");
+  return `fd${(size & 0xff).toString(16).padStart(2, "0")}${(size >> 8).toString(16).padStart(2, "0")}`;
+}
+
 /** Prefixes bytes in hex with their length as a compact size. */
 export function sized(hex: string): string {
-  const length = hex.length / 2;
-  if (length < 0xfd) return length.toString(16).padStart(2, "0") + hex;
-  return `fd${(length & 0xff).toString(16).padStart(2, "0")}${(length >> 8).toString(16).padStart(2, "0")}${hex}`;
+  return compact(hex.length / 2) + hex;
 }
 
 export function psbt({ transaction, inputs, outputs, global = [] }: Draft): string {
@@ -122,7 +126,7 @@ export function spending(kinds: readonly OutputKind[], to = "22"): Draft {
     `e803000000000000${sized(`0014${"33".repeat(20)}`)}`,
   ];
   return {
-    transaction: `020000000${kinds.length}${inputs.join("")}0${outputs.length}${outputs.join("")}11000000`,
+    transaction: `02000000${compact(kinds.length)}${inputs.join("")}${compact(outputs.length)}${outputs.join("")}11000000`,
     inputs: kinds.map((kind, index) =>
       kind === "P2TR" ? [["01", AMOUNT + sized(SCRIPTS[kind])] as const] : [["00", previous[index]!] as const],
     ),
@@ -132,7 +136,7 @@ export function spending(kinds: readonly OutputKind[], to = "22"): Draft {
 
 function previousTransaction(kind: OutputKind, index: number): string {
   const outputs = [`${OTHER_AMOUNT}${sized(`0014${"44".repeat(20)}`)}`, AMOUNT + sized(SCRIPTS[kind])];
-  return `0200000001${`0${index + 1}`.repeat(32)}0000000000ffffffff02${outputs.join("")}00000000`;
+  return `0200000001${(index % 255).toString(16).padStart(2, "0").repeat(32)}0000000000ffffffff02${outputs.join("")}00000000`;
 }
 
 const SIGHASH = "01";

@@ -7,7 +7,19 @@ import { ADDRESS_FORMATS, addressSigner } from "../../src/verify/address-formats
 import { signedPsbt } from "../../src/verify/bitcoin.js";
 import { isAddressOf, verifySignatures } from "../../src/verify/signatures.js";
 import { isEcdsaSignature, isSchnorrSignature, taprootKey } from "../../src/verify/signers.js";
-import { ADDRESSES, type AddressName, PUBLIC_KEY, SCRIPTS, bytesOf, psbt, schemeOf, sized } from "../support/chains.js";
+import {
+  ADDRESSES,
+  type AddressName,
+  PUBLIC_KEY,
+  SCRIPTS,
+  bytesOf,
+  psbt,
+  schemeOf,
+  signedDraft,
+  sized,
+  spending,
+  tron,
+} from "../support/chains.js";
 import { readVectorJson, readVectorText } from "../support/vectors.js";
 
 interface Published {
@@ -268,3 +280,51 @@ describe("BIP-174", () => {
     ).toBe(true);
   });
 });
+
+describe("each byte of a signed transaction", () => {
+  const draft = spending(["P2PKH", "P2WPKH", "P2TR"]);
+  const raw = "0a02c3e82208e3b7e1a1c2d3f4e540e8f7b2c6f7315a0212345a";
+  const onBitcoin = (signed: string, kind: keyof typeof SCRIPTS) =>
+    ["BITCOIN", ADDRESSES[`BITCOIN_MAINNET_${kind}`], psbt(draft), signed] as const;
+  it.each([
+    onBitcoin(psbt(signedDraft(draft, [0])), "P2PKH"),
+    onBitcoin(psbt(signedDraft(draft, [1])), "P2WPKH"),
+    onBitcoin(psbt(signedDraft(draft, [2])), "P2TR"),
+    ["TRON", ADDRESSES.TRON, raw, tron(raw)] as const,
+  ])("%s, %s: changed or left out, it is refused", async (type, signWith, unsignedTransaction, signed) => {
+    const parameters = { signWith, unsignedTransaction, type: `TRANSACTION_TYPE_${type}` };
+    const isRefused = async (signedTransaction: Uint8Array): Promise<boolean> => {
+      const result = { r: { signedTransaction: toHex(signedTransaction) } };
+      const activity = { status: COMPLETED, result } as unknown as Activity;
+      return (await verifySignatures({ kind: "transaction", parameters }, activity))!.contradictions.length > 0;
+    };
+    const bytes = bytesOf(signed);
+    expect(await isRefused(bytes)).toBe(false);
+    for (const at of bytes.keys()) {
+      const flipped = bytes.slice();
+      flipped[at]! ^= 1;
+      expect(await isRefused(flipped), `${at} flipped`).toBe(true);
+      expect(await isRefused(bytes.slice(0, at)), `cut at ${at}`).toBe(true);
+    }
+  });
+
+  it.each(["00", "70736274ff", `70736274ff${"ff".repeat(40)}`, psbt({ ...draft, transaction: "ff".repeat(60) })])(
+    "what was submitted may be anything: %s",
+    (submitted) => {
+      for (let at = 0; at < submitted.length; at += 2)
+        expect(signedPsbt(bytesOf(submitted.slice(0, at)), bytesOf(psbt(draft)), null).kind).toBe("unchecked");
+    },
+  );
+});
+
+it("of 257 inputs of a transaction 256 are checked", async () => {
+  const draft = spending(Array.from({ length: 257 }, () => "P2TR" as const));
+  const answer = signedDraft(draft, [...draft.inputs.keys()]);
+  const [unsignedTransaction, signedTransaction] = [psbt(draft), psbt(answer)];
+  const signWith = ADDRESSES.BITCOIN_MAINNET_P2TR;
+  const parameters = { signWith, unsignedTransaction, type: "TRANSACTION_TYPE_BITCOIN" };
+  const activity = { status: COMPLETED, result: { r: { signedTransaction } } } as unknown as Activity;
+  const { contradictions, signatures } = (await verifySignatures({ kind: "transaction", parameters }, activity))!;
+  expect(contradictions).toEqual([]);
+  expect(signatures[0]!.open).toContain("checks 256 inputs");
+}, 60_000);
