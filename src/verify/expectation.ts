@@ -5,17 +5,7 @@
  */
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { options, requireShape, typedOptions } from "../decode/options.js";
-import {
-  type MembersOf,
-  type Shape,
-  anyObject,
-  demand,
-  hex,
-  list,
-  nonEmptyText,
-  refined,
-  text,
-} from "../decode/shapes.js";
+import { type MembersOf, type Shape, anyObject, demand, list, nonEmptyText, refined, text } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import {
@@ -41,7 +31,7 @@ export interface Expected {
   /** Parameters, as submitted: a JSON object. */
   readonly parameters?: object;
   /**
-   * Public key of `parameters.signWith`, 32 bytes in hex, for an address that is a hash of it (Sui, Aptos). A key that
+   * Public key of `parameters.signWith`, 32 bytes in for an address that is a hash of it (Sui, Aptos). A key that
    * does not hash to the address is not used.
    */
   readonly publicKey?: string;
@@ -90,7 +80,7 @@ export const EXPECTED: MembersOf<Expected> = {
   id: demand(nonEmptyText),
   type: demand(nonEmptyText),
   parameters: demand(jsonObject),
-  publicKey: demand(hex(32)),
+  publicKey: demand(nonEmptyText),
   requestedAt: demand(moment),
   addresses: demand(list(nonEmptyText, 1)),
   payload: demand(list(expectedPayload, 1)),
