@@ -1,7 +1,10 @@
 /** What is read of answers with accounts or private keys, and what is handed on (door/README.md, "Addresses"). */
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
 import { type AccountAnswer, readAccountAnswer } from "../../src/door/account-answers.js";
 import { JsonNumber, type JsonObject } from "../../src/decode/json.js";
+import { ADDRESSES, OTHER_SECRET, PUBLIC_KEY } from "../support/chains.js";
 
 const organizationId = "an-organization";
 const KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
@@ -39,6 +42,21 @@ describe("an answer with accounts or private keys", () => {
     expect(items.map(({ isKeyOwn }) => isKeyOwn)).toEqual([true, false, null, null]);
     const judged = value["privateKeys"] as JsonObject[];
     expect(judged.map(({ publicKey = null }) => publicKey)).toEqual([KEY, null, null, null]);
+  });
+
+  it("compares a public key with addresses of other chains", async () => {
+    const names = { privateKeyId: "a-key", curve: "CURVE_SECP256K1" };
+    const addresses = (["TRON", "BITCOIN_MAINNET_P2TR", "XRP", "BITCOIN_MAINNET_P2WSH"] as const).map((name) => ({
+      format: `ADDRESS_FORMAT_${name}`,
+      address: ADDRESSES[name],
+    }));
+    const keys = [PUBLIC_KEY, secp256k1.getPublicKey(OTHER_SECRET)].map((key) => ({
+      ...names,
+      addresses,
+      publicKey: toHex(key),
+    }));
+    const { items } = await read({ privateKeys: keys }, "list_private_keys");
+    expect(items.map(({ isKeyOwn }) => isKeyOwn)).toEqual([true, false]);
   });
 
   it("has other members of an address of a private key among what is unverified", async () => {

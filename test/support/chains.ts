@@ -108,6 +108,10 @@ export function sized(hex: string): string {
   return compact(hex.length / 2) + hex;
 }
 
+function counted(parts: readonly string[]): string {
+  return compact(parts.length) + parts.join("");
+}
+
 export function psbt({ transaction, inputs, outputs, global = [] }: Draft): string {
   const map = (entries: readonly Entry[]): string => `${entries.map((entry) => entry.map(sized).join("")).join("")}00`;
   return `70736274ff${[[["00", transaction] as const, ...global], ...inputs, ...outputs].map(map).join("")}`;
@@ -126,7 +130,7 @@ export function spending(kinds: readonly OutputKind[], to = "22"): Draft {
     `e803000000000000${sized(`0014${"33".repeat(20)}`)}`,
   ];
   return {
-    transaction: `02000000${compact(kinds.length)}${inputs.join("")}${compact(outputs.length)}${outputs.join("")}11000000`,
+    transaction: `02000000${counted(inputs)}${counted(outputs)}11000000`,
     inputs: kinds.map((kind, index) =>
       kind === "P2TR" ? [["01", AMOUNT + sized(SCRIPTS[kind])] as const] : [["00", previous[index]!] as const],
     ),
@@ -136,7 +140,8 @@ export function spending(kinds: readonly OutputKind[], to = "22"): Draft {
 
 function previousTransaction(kind: OutputKind, index: number): string {
   const outputs = [`${OTHER_AMOUNT}${sized(`0014${"44".repeat(20)}`)}`, AMOUNT + sized(SCRIPTS[kind])];
-  return `0200000001${(index % 255).toString(16).padStart(2, "0").repeat(32)}0000000000ffffffff02${outputs.join("")}00000000`;
+  const id = (index % 255).toString(16).padStart(2, "0").repeat(32);
+  return `0200000001${id}0000000000ffffffff${counted(outputs)}00000000`;
 }
 
 const SIGHASH = "01";
