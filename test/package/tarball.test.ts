@@ -114,7 +114,7 @@ describe("the tarball", () => {
   });
 
   it.each([
-    ["page", ["@noble/curves", "@noble/hashes"]],
+    ["page", ["@noble/curves", "@noble/hashes", "@scure/base"]],
     ["src/lab", ["@sigstore/protobuf-specs", "asn1js", "borsh", "cbor-x"]],
     // The command attests no builds.
     ["bin", ["asn1js", "borsh", "cbor-x", "commander", "yaml"]],

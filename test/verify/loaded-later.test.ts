@@ -11,11 +11,12 @@ afterEach(() => {
   vi.doUnmock("../../src/verify/app-proof-checks.js");
   vi.doUnmock("../../src/verify/activity-checks.js");
   vi.doUnmock("../../src/verify/signatures.js");
+  vi.doUnmock("../../src/verify/address-formats.js");
 });
 
 /** The verdict of a package that was loaded anew and cannot load one of its modules. */
 async function verdictWithout(
-  module: "app-proof-checks" | "activity-checks" | "signatures",
+  module: "app-proof-checks" | "activity-checks" | "signatures" | "address-formats",
   evidence: object,
   expected?: Expected,
 ): Promise<string> {
@@ -68,6 +69,18 @@ it.each([
   ["that cannot be read", { activity: { ...signing, id: 1 } }],
 ])("without signatures an activity %s is rejected: nothing of them is computed", async (_, evidence) => {
   await expect(verdictWithout("signatures", evidence, expected)).resolves.toBe("rejected");
+});
+
+it("without the formats of addresses only a signature under another chain's address rejects", async () => {
+  const verdictOf = (signWith: string): Promise<string> =>
+    verdictWithout(
+      "address-formats",
+      { activity: { ...signing, intent: { i: { ...parameters, signWith } } } },
+      { ...expected, parameters: { ...parameters, signWith } },
+    );
+  // Its app proofs are of a wallet.
+  await expect(verdictOf(`0x${"22".repeat(20)}`)).resolves.toBe("rejected");
+  await expect(verdictOf("TGkWdpawVNfeset3P6uTBbLaPY7nZVZvXY")).rejects.toThrow();
 });
 
 it("without signatures an activity that does not sign is verified", async () => {
