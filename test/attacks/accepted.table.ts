@@ -16,7 +16,6 @@ import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.
 import { type ListSpec, distributionPoints, revocationList } from "../support/revocation.js";
 import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
 import { SIGNATURES_ACCEPTED } from "./signature.table.js";
-import { CHAIN_SIGNATURES_ACCEPTED } from "./chain-signature.table.js";
 import {
   AT,
   type Accepted,
@@ -876,7 +875,6 @@ export const ACCEPTED: readonly Accepted[] = [
   ...policies,
   ...OWN_APPLICATION_ACCEPTED,
   ...SIGNATURES_ACCEPTED,
-  ...CHAIN_SIGNATURES_ACCEPTED,
 ];
 
 function inCamelCase({ manifest_set_approvals, share_set_approvals, ...rest }: JsonObject): JsonObject {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
+import { CHAIN_SIGNATURES_ACCEPTED } from "./chain-signature.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
 import { RELEASE_ACCEPTED } from "./github-release.table.js";
@@ -9,7 +10,7 @@ import { PROVENANCE_ACCEPTED } from "./provenance.table.js";
 import { AT, forge, hex, idsOf, judge, judgedRow, lab, put, withActivity } from "./support.js";
 import { expectAgreement } from "./warnings.js";
 
-const ALL = [...ACCEPTED, ...PROVENANCE_ACCEPTED, ...RELEASE_ACCEPTED];
+const ALL = [...ACCEPTED, ...CHAIN_SIGNATURES_ACCEPTED, ...PROVENANCE_ACCEPTED, ...RELEASE_ACCEPTED];
 const expectKnownDetails = knownDetails("accepted", ALL.length);
 
 describe("accepted", () => {

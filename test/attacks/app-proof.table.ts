@@ -9,7 +9,6 @@ import { signRaw } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign, sha256 } from "../../src/lab/qos.js";
 import { OWN_APPLICATION_ATTACKS } from "./own-application.table.js";
 import { SIGNATURE_ATTACKS } from "./signature.table.js";
-import { CHAIN_SIGNATURE_ATTACKS } from "./chain-signature.table.js";
 import {
   type Alterations,
   type Attack,
@@ -568,5 +567,4 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
   ...activities,
   ...OWN_APPLICATION_ATTACKS,
   ...SIGNATURE_ATTACKS,
-  ...CHAIN_SIGNATURE_ATTACKS,
 ];

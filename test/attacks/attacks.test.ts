@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
 import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
+import { CHAIN_SIGNATURE_ATTACKS } from "./chain-signature.table.js";
 import { CHAIN_ATTACKS } from "./chain.table.js";
 import { knownDetails } from "./details.js";
 import { DOCUMENT_ATTACKS } from "./document.table.js";
@@ -17,6 +18,7 @@ const TABLES: Record<string, readonly Attack[]> = {
   path: CHAIN_ATTACKS,
   "boot proof": BOOT_PROOF_ATTACKS,
   "app proof": APP_PROOF_ATTACKS,
+  "signature of a chain": CHAIN_SIGNATURE_ATTACKS,
   policy: POLICY_ATTACKS,
   provenance: PROVENANCE_ATTACKS,
   "release of GitHub": RELEASE_ATTACKS,

@@ -379,5 +379,5 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
     rowOf(ethereum.type, address, signedBy(key, unsigned), signedBy(key, unsigned)),
     true,
   ),
-  accepted("in a transaction of an unknown type", rowOf("TRANSACTION_TYPE_NEW", address, unsigned, unsigned), true),
+  accepted("in a transaction of a type of tomorrow", rowOf("TRANSACTION_TYPE_NEW", address, unsigned, unsigned), true),
 ];
