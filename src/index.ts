@@ -144,7 +144,7 @@ export type {
   Verdict,
 } from "./report/report.js";
 
-export { diffUnverified } from "./diff/diff.js";
+export { diffImages, diffUnverified } from "./diff/diff.js";
 export type { Change, DiffInput, Difference } from "./diff/diff.js";
 export type { NearestDeployment, PinDifference, PinsDifference } from "./diff/pins.js";
 export { CHANGE_IDS } from "./diff/changes.js";

@@ -922,6 +922,7 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   ...[/^render(?:Github|Json|Junit|Markdown|Sarif|Verifier)$/, /^measure(?:Instance|Role)$/],
   ...[/^lab\.(?:application(?:\(\)\.(?:setFault|signBytes))?|restartEnclave|stopEnclave)$/],
   "compareImages",
+  "diffImages",
   // Tested with threads and a server: test/run/node-threads.test.ts, test/run/queue.test.ts.
   ...["threadJudge", "queueJudge", "runWorker"],
   "decodeAppProofPayload",

@@ -1,5 +1,6 @@
 /** Measures images and binaries that were built. */
 import type { BuildMeasurements } from "../appraise/pin.js";
+import type { ImageContents } from "../image/contents.js";
 import type * as Library from "../image/measure.js";
 import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
@@ -16,6 +17,16 @@ export function measuredImage(files: InputFiles, path: string | undefined, io: I
 /** Measures a binary. Undefined if no file is named, or if the file has a fault. */
 export function measuredBinary(files: InputFiles, path: string | undefined, io: Io): Promise<Uint8Array | undefined> {
   return measured(files, path, io, ({ measureBinary }, ...given) => measureBinary(...given));
+}
+
+/** Measures an image and lists its files. Undefined if no file is named, or if the file has a fault. */
+export async function contentsOf(
+  files: InputFiles,
+  path: string | undefined,
+  io: Io,
+): Promise<ImageContents | undefined> {
+  const { readImageContents } = await import("../image/contents.js");
+  return measured(files, path, io, (_library, ...given) => readImageContents(...given));
 }
 
 type Measure<T> = (

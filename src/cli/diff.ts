@@ -1,10 +1,11 @@
 /** `bootproof diff`: shows what changed between two files, and what the changes mean. It verifies neither file. */
+import type { Difference } from "../diff/diff.js";
 import type { Side } from "../diff/sides.js";
 import { MalformedError } from "../errors.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { type InputFiles, readerBeside } from "./files.js";
-import { textOptions } from "./io.js";
+import { type InputFiles, STDIN, readerBeside } from "./files.js";
+import { type Io, textOptions } from "./io.js";
 import { formatOf } from "./option-values.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
@@ -14,12 +15,15 @@ is compared), recognised by content. A
 boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
 come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
 
+Two enclave images (EIF): which sections differ, which files in their ramdisks, and which PCRs change.
+
 A policy and a boot proof or document: which pins of the nearest deployment hold, which differ, and what is not pinned.
 
 Examples:
     $ bootproof diff yesterday.json today.json
     $ bootproof diff policy.json edited-policy.json
     $ bootproof diff policy.json boot.json
+    $ bootproof diff first.eif second.eif
     $ bootproof diff releases/2026.8.3/signer releases/2026.9.0/signer
     $ git show HEAD:policy.json | bootproof diff - policy.json --format json
 
@@ -35,16 +39,35 @@ export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
   async ({ args, flags, files, io }, a, b) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const { compareSides } = await import("../diff/diff.js");
-    const [before, after] = [await sideOf(files, a), await sideOf(files, b)];
-    files.throwFaults();
-    const difference = files.decoded(`${a} and ${b}`, () => compareSides(before!, after!));
+    const difference = (await areImages([a, b])) ? await diffOfImages(files, [a, b], io) : await diffOf(files, a, b);
     files.throwFaults();
     const { RENDERERS } = await import("../formats/unverified.js");
     io.stdout.write(RENDERERS[format].difference(difference!, textOptions(io)));
     return difference!.same ? EXIT.good : EXIT.different;
   },
 );
+
+async function diffOf(files: InputFiles, a: string, b: string): Promise<Difference | undefined> {
+  const { compareSides } = await import("../diff/diff.js");
+  const [before, after] = [await sideOf(files, a), await sideOf(files, b)];
+  files.throwFaults();
+  return files.decoded(`${a} and ${b}`, () => compareSides(before!, after!));
+}
+
+/** Whether all files begin as an enclave image does. They are read in chunks, so none of them is stdin. */
+async function areImages(paths: readonly string[]): Promise<boolean> {
+  const { isImageStart } = await import("../image/header.js");
+  const { startOf } = await import("./streams.js");
+  return paths.every((path) => path !== STDIN && isImageStart(startOf(path)));
+}
+
+async function diffOfImages(files: InputFiles, paths: readonly string[], io: Io): Promise<Difference | undefined> {
+  const { contentsOf } = await import("./built.js");
+  const [before, after] = [await contentsOf(files, paths[0], io), await contentsOf(files, paths[1], io)];
+  files.throwFaults();
+  const { diffImages } = await import("../diff/diff.js");
+  return diffImages(before!, after!);
+}
 
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
   if (areFolders([path])[0] === true) return sideOfFolder(files, path);

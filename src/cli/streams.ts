@@ -79,7 +79,7 @@ export async function fileStart(path: string, io: Io): Promise<{ readonly start:
   return { start, io: Object.create(io, { stdin: { value: whole() } }) as Io };
 }
 
-function startOf(path: string): Uint8Array {
+export function startOf(path: string): Uint8Array {
   const nothing = new Uint8Array();
   try {
     const file = openSync(path, "r");

@@ -204,6 +204,18 @@ const OF_WHAT_RUNS = {
   "image.pcr0": row("PCR0: enclave image", notable("Another enclave image runs.")),
   "image.pcr1": row("PCR1: kernel and boot code", notable("The image has another kernel or boot code.")),
   "image.pcr2": row("PCR2: what the image runs after booting", notable("The image runs other programs after booting.")),
+  "image.kernel": row("kernel", notable("The image boots another kernel.")),
+  "image.command-line": row("command line of the kernel", notable("The kernel starts with other arguments.")),
+  "image.bootstrap": row(
+    "first ramdisk: init and drivers",
+    notable("The image starts by other programs, usually those of another version of the vendor's tools."),
+  ),
+  "image.ramdisk": row("ramdisk of the application", notable("The image runs other programs, or has other files.")),
+  "image.file": row("file in a ramdisk", {
+    changed: notable("The file has another content, size, mode or time."),
+    added: notable("There is one more file."),
+    removed: notable("This file is no longer there."),
+  }),
   "image.qos-commit": row(
     "QOS commit that the manifest names",
     notable("The manifest names another version of QOS for its image."),
@@ -266,6 +278,8 @@ const OF_WHAT_RUNS = {
 
 /** Changes that come with each boot, response or edit. */
 const OF_LITTLE_WEIGHT = {
+  "image.metadata": row("metadata of the image", minor("Nothing measures it, so it changes no PCR.")),
+  "image.signature": row("signature of the image", minor("It changes PCR8 alone, if another certificate signed.")),
   "restart-policy": row("restart policy", minor("The program restarts under other conditions.")),
   "client-timeout": row(
     "timeout of connections to the application",

@@ -6,6 +6,11 @@ import { KINDS } from "../inspect/kinds.js";
 import { deepFrozen } from "../report/report.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
+import { type ImageDifference, compareImages } from "../image/compare.js";
+import { type ImageContents, readImageContents } from "../image/contents.js";
+import { isImageStart } from "../image/header.js";
+import { onePiece } from "../inspect/image.js";
+import { imageChanges } from "./images.js";
 import { type ContentObject, memberOf } from "./content.js";
 import { type PinsDifference, pinsDifference } from "./pins.js";
 import { comparePolicies } from "./policy.js";
@@ -52,6 +57,8 @@ export interface Difference {
   readonly compared: readonly string[] | null;
   /** The pins of a policy, compared with evidence. Null for any other two inputs. */
   readonly pins: PinsDifference | null;
+  /** Every section and PCR of two enclave images, those that are the same too. Null for any other two inputs. */
+  readonly image: ImageDifference | null;
   readonly counts: Readonly<Record<Severity, number>>;
   /** The changes, worst first. */
   readonly changes: readonly Change[];
@@ -65,8 +72,8 @@ const NOT_VERIFIED =
 const MAX_CHANGES = 1000;
 
 /**
- * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or provenance
- * bundles WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts, and a policy
+ * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles, provenance
+ * bundles or enclave images WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts, and a policy
  * with a boot proof or a document, which meets its pins (`same`) or differs from them (`pins`). Otherwise `same`
  * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws {@link
  * MalformedError} with the faults of both inputs (`a`, `b`) if one is malformed or of a kind that cannot be compared,
@@ -78,11 +85,26 @@ const MAX_CHANGES = 1000;
  */
 export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | DiffInput): Promise<Difference> {
   const [inputA, inputB] = [copied(a), copied(b)];
+  const images = [inputA.file, inputB.file].filter(isImageStart);
+  if (images.length === 2) {
+    const [before, after] = await Promise.all(images.map((bytes) => readImageContents(onePiece(bytes))));
+    return diffImages(before!, after!);
+  }
   const faults: Fault[] = [];
   const one = await readWithin("a", inputA, faults);
   const other = await readWithin("b", inputB, faults);
   if (one === undefined || other === undefined) throw new MalformedError("diff", faults);
   return compareSides(one, other);
+}
+
+/**
+ * Compares two enclave images that `readImageContents` of `bootproof/image` has read, as {@link diffUnverified} does,
+ * without holding them in memory. `image` has every section and PCR; the changes are those that differ.
+ */
+export function diffImages(before: ImageContents, after: ImageContents): Difference {
+  const image = compareImages(before, after);
+  const about = { kind: "enclave image", compared: null, most: MAX_CHANGES };
+  return differenceOf(imageChanges(image), new Reporting(MAX_CHANGES), { ...about, image });
 }
 
 /** Copies the caller's bytes before the first await. */
@@ -149,9 +171,13 @@ function compareKinds(before: Side, after: Side, most: number): Difference {
   return differenceOf(found, reporting, { kind: `${before.kind} and ${after.kind}`, compared, most });
 }
 
-type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
+type About = Pick<Difference, "kind" | "compared"> & Partial<Pick<Difference, "image">> & { readonly most: number };
 
-function differenceOf(found: readonly Found[], { uncounted }: Reporting, { kind, compared, most }: About): Difference {
+function differenceOf(
+  found: readonly Found[],
+  { uncounted }: Reporting,
+  { kind, compared, image = null, most }: About,
+): Difference {
   const changes = worstFirst(merged(found));
   const counts = Object.fromEntries(
     SEVERITIES.map((severity) => [severity, changes.filter((change) => change.severity === severity).length]),
@@ -164,6 +190,7 @@ function differenceOf(found: readonly Found[], { uncounted }: Reporting, { kind,
     kind,
     compared,
     pins: null,
+    image,
     counts,
     changes: changes.slice(0, most),
     leftOut: uncounted + Math.max(0, changes.length - most),

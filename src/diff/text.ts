@@ -16,6 +16,7 @@ import {
 } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
+import type { ImageDifference } from "../image/compare.js";
 import type { Change, Difference } from "./diff.js";
 import type { PinDifference, PinsDifference } from "./pins.js";
 
@@ -37,7 +38,7 @@ export function renderDiff(difference: Difference, options: LineOptions = {}): s
 }
 
 function diffDoc(difference: Difference): Doc {
-  const { same, kind, compared, pins, changes, leftOut } = difference;
+  const { same, kind, compared, pins, image, changes, leftOut } = difference;
   const more = pins === null ? numbersText(difference) : pinsText(pins);
   const head = [
     words([same ? "same" : "different", more].filter(Boolean).join(": "), "strong"),
@@ -48,11 +49,39 @@ function diffDoc(difference: Difference): Doc {
     sections: [
       { blocks: head },
       ...(pins === null ? [] : pinSections(pins)),
+      ...(image === null ? [] : imageSections(image)),
       ...changes.map((change) => ({ blocks: [rows([changeRow(change)])] })),
       ...(leftOut > 0 ? [{ blocks: [words(`and ${leftOut} more`)] }] : []),
     ],
   };
 }
+
+/** Returns each section of two images, and the PCRs that change and that do not. */
+function imageSections({ sections, pcrs, notes }: ImageDifference): Section[] {
+  const list = sections.map(({ section: name, what, same, before, after }): Row => {
+    const sizes = [before, after].map((facts) => (facts === null ? "absent" : `${facts.size} bytes`));
+    const size = [...new Set(sizes)].join(" and ");
+    return { label: same ? "same" : "DIFFERS", tone: same ? "quiet" : "warning", text: `${name} (${size}): ${what}` };
+  });
+  const unlisted = sections.flatMap(({ section: name, files }) => {
+    if (files === null || (files.unlisted === null && !files.onlyPacked)) return [];
+    return [`${name}: ${files.unlisted === null ? ONLY_PACKED : `its files are not listed: ${files.unlisted}`}`];
+  });
+  const namesOf = (isSame: boolean): string => {
+    const own = Object.entries(pcrs).filter(([, { same }]) => same === isSame);
+    return listed(own.map(([index]) => `PCR${index}`)) || "none";
+  };
+  return section("Sections", [
+    rows([
+      ...list,
+      { label: "PCRs that change", text: namesOf(false) },
+      { label: "PCRs that do not", text: namesOf(true) },
+      ...[...unlisted, ...notes].map((text) => ({ label: "note", text: printableStart(text, MAX_VALUE) })),
+    ]),
+  ]);
+}
+
+const ONLY_PACKED = "all files are equal, and only their order or what is around them differs";
 
 function numbersText({ counts }: Difference): string {
   const severities = SEVERITIES.filter((severity) => counts[severity] > 0);

@@ -9,6 +9,19 @@ import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { type LabBuild, type LabRelease, LabSigstore, type ProvenanceOptions } from "../../src/lab/sigstore.js";
 import { memberSet } from "../../src/lab/qos.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
+import {
+  type ArchivedFile,
+  CMDLINE,
+  KERNEL,
+  METADATA,
+  type SectionParts,
+  cpioArchive,
+  imageOf,
+  newSigner,
+  ramdiskOf,
+  signed,
+  utf8,
+} from "../support/images.js";
 import { AT, bootProof, file, lab, policy, policyOf, policyWithout } from "./support.js";
 
 const stranger = new Forge();
@@ -248,6 +261,33 @@ const OF_POLICIES: Case[] = [
 const application = { appBinaryDigest: "ab".repeat(32), PCR0: "01".repeat(48), PCR3: "02".repeat(48) };
 const release = file({ version: "1", signer: application });
 
+const disk = (...files: readonly ArchivedFile[]): SectionParts => ramdiskOf(cpioArchive(...files));
+const INIT = disk({ name: "init" });
+const APP = disk({ name: "app", data: "1" });
+const image = (...parts: readonly SectionParts[]): Uint8Array => imageOf({ sections: parts });
+const plainImage = image(KERNEL, CMDLINE, METADATA, INIT, APP);
+const another = (part: SectionParts, data: string): SectionParts => ({ ...part, data: utf8(data) });
+
+const OF_IMAGES: Case[] = [
+  ["image.kernel", "changed", plainImage, image(another(KERNEL, "k"), CMDLINE, METADATA, INIT, APP)],
+  ["image.command-line", "changed", plainImage, image(KERNEL, another(CMDLINE, "panic=1"), METADATA, INIT, APP)],
+  ["image.bootstrap", "changed", plainImage, image(KERNEL, CMDLINE, METADATA, disk({ name: "init", data: "1" }), APP)],
+  ["image.ramdisk", "changed", plainImage, image(KERNEL, CMDLINE, METADATA, INIT, disk({ name: "app", data: "2" }))],
+  ["image.file", "changed", plainImage, image(KERNEL, CMDLINE, METADATA, INIT, disk({ name: "app", data: "2" }))],
+  ...both(
+    "image.file",
+    ["added", "removed"],
+    plainImage,
+    image(KERNEL, CMDLINE, METADATA, INIT, disk({ name: "app", data: "1" }, { name: "more" })),
+  ),
+  ["image.metadata", "changed", plainImage, image(KERNEL, CMDLINE, another(METADATA, "{}"), INIT, APP)],
+  [
+    "image.signature",
+    "changed",
+    ...((["P-256", "P-384"] as const).map((curve) => image(...signed(newSigner(curve)))) as [Uint8Array, Uint8Array]),
+  ],
+];
+
 const OF_RELEASES: Case[] = [
   ...both(
     "release.application",
@@ -346,6 +386,7 @@ const CASES = [
   ...OF_MANIFESTS,
   ...OF_DOCUMENTS,
   ...OF_POLICIES,
+  ...OF_IMAGES,
   ...OF_RELEASES,
   ...OF_BUNDLES,
   ...OF_PROVENANCE,

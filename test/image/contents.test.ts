@@ -10,44 +10,30 @@ import { type ImageDifference, compareImages } from "../../src/image/compare.js"
 import { type ImageFile, readImageContents } from "../../src/image/contents.js";
 import { measureImage } from "../../src/image/index.js";
 import {
+  type ArchivedFile,
   CMDLINE,
   KERNEL,
   METADATA,
   type SectionParts,
   TYPE,
+  cpioArchive,
+  cpioEntry,
   imageOf,
   newSigner,
+  ramdiskOf,
   signed,
   streamOf,
   utf8,
 } from "../support/images.js";
 import { join } from "../support/cbor.js";
 
-interface File {
-  readonly name: string;
-  readonly data?: string;
-  readonly mode?: number;
-  readonly modified?: number;
-}
-
-/** One entry of an archive, by the format's own description (Linux, "initramfs buffer format"). */
-function entry({ name, data = "", mode = 0o100644, modified = 0 }: File): Buffer {
-  const fields = [1, mode, 0, 0, 1, modified, data.length, 0, 0, 0, 0, name.length + 1, 0];
-  const head = `070701${fields.map((value) => value.toString(16).padStart(8, "0")).join("")}${name}\0`;
-  const padded = (text: string): string => text + "\0".repeat((4 - (text.length % 4)) % 4);
-  return Buffer.from(padded(head) + padded(data), "latin1");
-}
-
-const archive = (...files: readonly File[]): Buffer =>
-  Buffer.concat([...files.map(entry), entry({ name: "TRAILER!!!", mode: 0 }), Buffer.alloc(512)]);
-const ramdisk = (data: Uint8Array): SectionParts => ({ type: TYPE.ramdisk, data });
 const image = (...ramdisks: readonly Uint8Array[]): Buffer =>
-  imageOf({ sections: [KERNEL, CMDLINE, METADATA, ...ramdisks.map(ramdisk)] });
+  imageOf({ sections: [KERNEL, CMDLINE, METADATA, ...ramdisks.map(ramdiskOf)] });
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const INIT: File = { name: "init", data: "#!init", mode: 0o100755 };
-const APP: File = { name: "app", data: "application", modified: 1_700_000_000 };
-const LINK: File = { name: "bin", data: "usr/bin", mode: 0o120777 };
+const INIT: ArchivedFile = { name: "init", data: "#!init", mode: 0o100755 };
+const APP: ArchivedFile = { name: "app", data: "application", modified: 1_700_000_000 };
+const LINK: ArchivedFile = { name: "bin", data: "usr/bin", mode: 0o120777 };
 
 const listed = async (
   bytes: Uint8Array,
@@ -64,10 +50,10 @@ describe("the files of a ramdisk", () => {
     { name: "bin", mode: 0o120777, size: 7, modified: 0, sha256: sha256("usr/bin") },
   ];
   it.each<[string, Uint8Array]>([
-    ["of an archive", archive(INIT, APP, LINK)],
-    ["of an archive by gzip, as the vendor's tools write it", gzipSync(archive(INIT, APP, LINK))],
-    ["of several archives", Buffer.concat([archive(INIT), archive(APP), archive(LINK)])],
-    ["of an archive without zeros behind it", archive(INIT, APP, LINK).subarray(0, -512)],
+    ["of an archive", cpioArchive(INIT, APP, LINK)],
+    ["of an archive by gzip, as the vendor's tools write it", gzipSync(cpioArchive(INIT, APP, LINK))],
+    ["of several archives", Buffer.concat([cpioArchive(INIT), cpioArchive(APP), cpioArchive(LINK)])],
+    ["of an archive without zeros behind it", cpioArchive(INIT, APP, LINK).subarray(0, -512)],
   ])("%s", async (_name, bytes) => {
     expect(await listed(bytes)).toEqual([files, null]);
     expect(await listed(bytes, 1)).toEqual([files, null]);
@@ -94,19 +80,19 @@ describe("the files of a ramdisk", () => {
     ["that is no archive", utf8("bootstrap ".repeat(30)), /^no cpio archive$/],
     ["that is empty", new Uint8Array(), /^no cpio archive$/],
     ["of three bytes", utf8("abc"), /^the archive ends inside a file$/],
-    ["that ends inside a file", archive(INIT, APP).subarray(0, 130), /^the archive ends inside a file$/],
+    ["that ends inside a file", cpioArchive(INIT, APP).subarray(0, 130), /^the archive ends inside a file$/],
     [
       "with something else behind a file",
-      Buffer.concat([entry(INIT), Buffer.from("x".repeat(200))]),
+      Buffer.concat([cpioEntry(INIT), Buffer.from("x".repeat(200))]),
       /^what follows a file/,
     ],
     ["with a name of no bytes", Buffer.from(`070701${"0".repeat(104)}`), /^a name of 0 bytes$/],
     ["by zstd", Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3, 4), /^compressed with zstd/],
     ["by xz", Uint8Array.of(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0), /^compressed with xz/],
-    ["by gzip that is cut off", gzipSync(archive(INIT)).subarray(0, 40), /^not unpacked: /],
+    ["by gzip that is cut off", gzipSync(cpioArchive(INIT)).subarray(0, 40), /^not unpacked: /],
     [
       "by gzip that is damaged",
-      Buffer.concat([gzipSync(archive(INIT)).subarray(0, 20), Buffer.alloc(60, 7)]),
+      Buffer.concat([gzipSync(cpioArchive(INIT)).subarray(0, 20), Buffer.alloc(60, 7)]),
       /^not unpacked: /,
     ],
   ])("of one %s: it says why not", async (_name, bytes, why) => {
@@ -116,8 +102,8 @@ describe("the files of a ramdisk", () => {
   });
 
   it("have names that are no text by their bytes", async () => {
-    const bytes = entry({ name: "a\xff", data: "x" });
-    expect((await listed(Buffer.concat([bytes, archive()])))[0].map(({ name }) => name)).toEqual(["hex:61ff"]);
+    const bytes = cpioEntry({ name: "a\xff", data: "x" });
+    expect((await listed(Buffer.concat([bytes, cpioArchive()])))[0].map(({ name }) => name)).toEqual(["hex:61ff"]);
   });
 });
 
@@ -151,9 +137,9 @@ describe("two builds", () => {
   ])("that differ %s", async (_name, { kernel, cmdline, metadata }, sections, pcrs) => {
     const own = (part: SectionParts, data: string | undefined): SectionParts =>
       data === undefined ? part : { ...part, data: utf8(data) };
-    const disks = [archive(INIT), archive(APP)].map(ramdisk);
+    const disks = [cpioArchive(INIT), cpioArchive(APP)].map(ramdiskOf);
     const parts = [own(KERNEL, kernel), own(CMDLINE, cmdline), own(METADATA, metadata), ...disks];
-    const found = await compared(image(archive(INIT), archive(APP)), imageOf({ sections: parts }));
+    const found = await compared(image(cpioArchive(INIT), cpioArchive(APP)), imageOf({ sections: parts }));
     expect([differing(found), changedPcrs(found)]).toEqual([sections, pcrs]);
   });
 
@@ -163,9 +149,9 @@ describe("two builds", () => {
   });
 
   it("that differ in files of the application: by content, mode and time, and by files of one alone", async () => {
-    const other: File = { ...APP, data: "application 2", mode: 0o100755, modified: 1 };
-    const before = image(archive(INIT), gzipSync(archive(APP, LINK)));
-    const found = await compared(before, image(archive(INIT), gzipSync(archive(other, { name: "new" }))));
+    const other: ArchivedFile = { ...APP, data: "application 2", mode: 0o100755, modified: 1 };
+    const before = image(cpioArchive(INIT), gzipSync(cpioArchive(APP, LINK)));
+    const found = await compared(before, image(cpioArchive(INIT), gzipSync(cpioArchive(other, { name: "new" }))));
     expect([differing(found), changedPcrs(found)]).toEqual([["ramdisk 2"], ["0", "2"]]);
     const { files } = found.sections.find(({ section }) => section === "ramdisk 2")!;
     expect(files!.changed).toMatchObject([{ name: "app", differs: ["content", "size", "mode", "time"] }]);
@@ -174,12 +160,15 @@ describe("two builds", () => {
   });
 
   it("that differ in the order of their files alone say so", async () => {
-    const found = await compared(image(archive(INIT), archive(APP, LINK)), image(archive(INIT), archive(LINK, APP)));
+    const found = await compared(
+      image(cpioArchive(INIT), cpioArchive(APP, LINK)),
+      image(cpioArchive(INIT), cpioArchive(LINK, APP)),
+    );
     expect(found.sections.find(({ section }) => section === "ramdisk 2")!.files!.onlyPacked).toBe(true);
   });
 
   it("of which one has no second ramdisk", async () => {
-    const found = await compared(image(archive(INIT), archive(APP)), image(archive(INIT)));
+    const found = await compared(image(cpioArchive(INIT), cpioArchive(APP)), image(cpioArchive(INIT)));
     const [gone] = found.sections.filter(({ same }) => !same);
     expect([gone!.section, gone!.after]).toEqual(["ramdisk 2", null]);
     expect(gone!.files!.removed.map(({ name }) => name)).toEqual(["app"]);
@@ -218,8 +207,11 @@ describe("an image that is unusual, and no fault", () => {
 });
 
 it("reads an image of many files with bounded memory", async () => {
-  const many = Array.from({ length: 2000 }, (_, index): File => ({ name: `file-${index}`, data: "x".repeat(999) }));
-  const [files, unlisted] = await listed(gzipSync(archive(...many)), 65_536);
+  const many = Array.from({ length: 2000 }, (_, index): ArchivedFile => ({
+    name: `file-${index}`,
+    data: "x".repeat(999),
+  }));
+  const [files, unlisted] = await listed(gzipSync(cpioArchive(...many)), 65_536);
   expect([files.length, unlisted]).toEqual([2000, null]);
   expect(join(utf8(files[1999]!.name))).toEqual(utf8("file-1999"));
 });

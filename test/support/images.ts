@@ -220,3 +220,22 @@ export async function* streamOf(bytes: Uint8Array, ...sizes: readonly number[]):
     piece.fill(0xee);
   }
 }
+
+export interface ArchivedFile {
+  readonly name: string;
+  readonly data?: string;
+  readonly mode?: number;
+  readonly modified?: number;
+}
+
+/** One entry of an archive, by the format's own description (Linux, "initramfs buffer format"). */
+export function cpioEntry({ name, data = "", mode = 0o100644, modified = 0 }: ArchivedFile): Buffer {
+  const fields = [1, mode, 0, 0, 1, modified, data.length, 0, 0, 0, 0, name.length + 1, 0];
+  const head = `070701${fields.map((value) => value.toString(16).padStart(8, "0")).join("")}${name}\0`;
+  const padded = (text: string): string => text + "\0".repeat((4 - (text.length % 4)) % 4);
+  return Buffer.from(padded(head) + padded(data), "latin1");
+}
+
+export const cpioArchive = (...files: readonly ArchivedFile[]): Buffer =>
+  Buffer.concat([...files.map(cpioEntry), cpioEntry({ name: "TRAILER!!!", mode: 0 }), Buffer.alloc(512)]);
+export const ramdiskOf = (data: Uint8Array): SectionParts => ({ type: TYPE.ramdisk, data });
