@@ -57,8 +57,8 @@ async function diffOf(files: InputFiles, a: string, b: string): Promise<Differen
 /** Whether all files begin as an enclave image does. They are read in chunks, so none of them is stdin. */
 async function areImages(paths: readonly string[]): Promise<boolean> {
   const { isImageStart } = await import("../image/header.js");
-  const { startOf } = await import("./streams.js");
-  return paths.every((path) => path !== STDIN && isImageStart(startOf(path)));
+  const { firstBytesOf } = await import("./streams.js");
+  return paths.every((path) => path !== STDIN && isImageStart(firstBytesOf(path)));
 }
 
 async function diffOfImages(files: InputFiles, paths: readonly string[], io: Io): Promise<Difference | undefined> {

@@ -61,7 +61,7 @@ function unreadable(path: string, message: string, advice?: string): UsageError 
  * code that then reads it reports the reason.
  */
 export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
-  if (path !== STDIN) return { start: startOf(path), io };
+  if (path !== STDIN) return { start: firstBytesOf(path), io };
   const iterator = io.stdin[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -79,7 +79,7 @@ export async function fileStart(path: string, io: Io): Promise<{ readonly start:
   return { start, io: Object.create(io, { stdin: { value: whole() } }) as Io };
 }
 
-export function startOf(path: string): Uint8Array {
+export function firstBytesOf(path: string): Uint8Array {
   const nothing = new Uint8Array();
   try {
     const file = openSync(path, "r");
