@@ -73,11 +73,11 @@ const MAX_CHANGES = 1000;
 
 /**
  * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles, provenance
- * bundles or enclave images WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts, and a policy
- * with a boot proof or a document, which meets its pins (`same`) or differs from them (`pins`). Otherwise `same`
- * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws {@link
- * MalformedError} with the faults of both inputs (`a`, `b`) if one is malformed or of a kind that cannot be compared,
- * or if they have no part in common.
+ * bundles or enclave images WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its
+ * parts, and a policy with a boot proof or a document, which meets its pins (`same`) or differs from them (`pins`).
+ * Otherwise `same` ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws
+ * {@link MalformedError} with the faults of both inputs (`a`, `b`) if one is malformed or of a kind that cannot be
+ * compared, or if they have no part in common.
  * @example
  * ```ts
  * const { changes } = await diffUnverified(await readFile("before.json"), await readFile("after.json"));
