@@ -2,7 +2,7 @@
  * Opens inputs of lines. Unpacks compressed ones, and refuses inputs that are not NDJSON before anything is written.
  */
 import { createReadStream } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { type Gunzip, createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -112,8 +112,13 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The part of Node's `FileHandle` that reads: the public types need none of Node's. */
+interface OpenFile {
+  read(buffer: Uint8Array, offset: number, length: number, position: null): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Reads at most `most` bytes from the beginning of an open file. */
-export async function firstBytes(file: FileHandle, most: number): Promise<Uint8Array> {
+export async function firstBytes(file: OpenFile, most: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(most);
   let length = 0;
   while (length < buffer.length) {
