@@ -96,8 +96,13 @@ export interface CommandSummary {
 }
 
 /** Registers a command with its operands and options. */
-export function registered(parent: Command, name: string, { summary, operands = {} }: CommandSummary): Command {
-  const command = parent.command(name).summary(summary);
+export function registered(
+  parent: Command,
+  name: string,
+  { summary, operands = {} }: CommandSummary,
+  hidden = false,
+): Command {
+  const command = parent.command(name, { hidden }).summary(summary);
   for (const [word, what] of Object.entries(operands)) command.argument(word, what);
   return addOptions(command, parent.parent === null ? name : `${parent.name()} ${name}`);
 }

@@ -1,14 +1,50 @@
-/** Every command by the heading of its group, in the order of the help. */
+/** Every command by the heading of its group, in the order of the help. Without `help all` only the first is shown. */
 import type { ProcessIo } from "./io.js";
-import { type Commands, EXPLAIN_GROUP, run } from "./main.js";
+import { type Commands, FRONT_GROUP, run } from "./main.js";
 
 export const COMMANDS = {
-  "Verify and keep evidence:": {
+  [FRONT_GROUP]: {
     verify: {
       hasTopics: true,
       summary: "verify boot proofs, app proofs, activities, bundles and pages",
       load: async () => (await import("./verify.js")).addVerifyCommand,
     },
+    fetch: {
+      summary: "fetch boot proofs and app proofs from the service",
+      load: async () => (await import("./fetch.js")).addFetchCommand,
+    },
+    pin: {
+      summary: "write a policy that pins deployments, or add a deployment to a policy",
+      load: async () => (await import("./pin.js")).addPinCommand,
+    },
+    policy: {
+      summary: "check a policy, drop a deployment of it, or sign its versions",
+      load: async () => (await import("./policy.js")).addPolicyCommand,
+    },
+    bundle: {
+      summary: "pack evidence, policy and report into one file",
+      load: async () => (await import("./bundle.js")).addBundleCommand,
+    },
+    review: {
+      summary: "compare a manifest with a policy before anyone approves it",
+      operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
+      load: async () => (await import("./review.js")).addReviewCommand,
+    },
+    explain: {
+      summary: "explain what a check proves, why it fails, and what to do",
+      operands: { "[word]": "the id of a check, a verdict, a status, an exit code, or a term" },
+      load: async () => (await import("./explain.js")).addExplainCommand,
+    },
+    demo: {
+      summary: "verify real evidence that comes with the package, then a changed copy of it",
+      load: async () => (await import("./demo.js")).addDemoCommand,
+    },
+    lab: {
+      summary: "run a local service with software enclaves, for trying and testing",
+      load: async () => (await import("./lab.js")).addLabCommand,
+    },
+  },
+  "Operations:": {
     audit: {
       summary: "verify any number of entries on all cores, with a result for each",
       operands: { "[input...]": "files of lines, folders, or - for lines on stdin" },
@@ -18,27 +54,6 @@ export const COMMANDS = {
       summary: "verify entries for audits on other machines, through a queue",
       load: async () => (await import("./worker.js")).addWorkerCommand,
     },
-    fetch: {
-      summary: "fetch boot proofs and app proofs from the service",
-      load: async () => (await import("./fetch.js")).addFetchCommand,
-    },
-    bundle: {
-      summary: "pack evidence, policy and report into one file",
-      load: async () => (await import("./bundle.js")).addBundleCommand,
-    },
-    page: {
-      summary: "make a page that verifies in a browser",
-      load: async () => (await import("./page.js")).addPageCommand,
-    },
-    addresses: {
-      summary: "list every address of an organization, and whether a pinned enclave derived it",
-      load: async () => (await import("./addresses.js")).addAddressesCommand,
-    },
-    token: {
-      summary: "verify a session token, an OTP verification token or a signed bundle",
-      operands: { "<token>": "@FILE, or - for stdin" },
-      load: async () => (await import("./token.js")).addTokenCommand,
-    },
     watch: {
       summary: "watch applications: verify and log every new boot proof",
       load: async () => (await import("./watch.js")).addWatchCommand,
@@ -47,37 +62,16 @@ export const COMMANDS = {
       summary: "check that no line of a bootproof watch log was removed, edited or moved",
       load: async () => (await import("./log.js")).addLogCommand,
     },
-  },
-  "Define what is expected:": {
-    pin: {
-      summary: "write a policy that pins deployments, or add a deployment to a policy",
-      load: async () => (await import("./pin.js")).addPinCommand,
+    addresses: {
+      summary: "list every address of an organization, and whether a pinned enclave derived it",
+      load: async () => (await import("./addresses.js")).addAddressesCommand,
     },
-    policy: {
-      summary: "check a policy, drop a deployment of it, or sign its versions",
-      load: async () => (await import("./policy.js")).addPolicyCommand,
-    },
-    release: {
-      summary: "check published releases: approvals, places and history",
-      load: async () => (await import("./release.js")).addReleaseCommand,
-    },
-    review: {
-      summary: "compare a manifest with a policy before anyone approves it",
-      operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
-      load: async () => (await import("./review.js")).addReviewCommand,
-    },
-    measure: {
-      summary: "the PCRs of an enclave image, and whether a policy pins them",
-      operands: { "[file]": "the enclave image; - for stdin" },
-      load: async () => (await import("./measure.js")).addMeasureCommand,
+    proxy: {
+      summary: "verify what the service answers to clients in any language",
+      load: async () => (await import("./proxy.js")).addProxyCommand,
     },
   },
-  [EXPLAIN_GROUP]: {
-    explain: {
-      summary: "explain what a check proves, why it fails, and what to do",
-      operands: { "[word]": "the id of a check, a verdict, a status, an exit code, or a term" },
-      load: async () => (await import("./explain.js")).addExplainCommand,
-    },
+  "Files:": {
     inspect: {
       summary: "show the contents of evidence, a bundle or a policy, without verifying it",
       operands: { "<file>": "the file to show; - for stdin" },
@@ -88,24 +82,25 @@ export const COMMANDS = {
       operands: { "<a>": "the old file; - for stdin", "<b>": "the new file; - for stdin" },
       load: async () => (await import("./diff.js")).addDiffCommand,
     },
-    demo: {
-      summary: "verify real evidence that comes with the package, then a changed copy of it",
-      load: async () => (await import("./demo.js")).addDemoCommand,
+    measure: {
+      summary: "the PCRs of an enclave image, and whether a policy pins them",
+      operands: { "[file]": "the enclave image; - for stdin" },
+      load: async () => (await import("./measure.js")).addMeasureCommand,
     },
-    completion: {
-      summary: "write a completion script for bash, zsh or fish",
-      operands: { "<shell>": "bash, zsh, fish" },
-      load: async () => (await import("./completion.js")).addCompletionCommand,
+    page: {
+      summary: "make a page that verifies in a browser",
+      load: async () => (await import("./page.js")).addPageCommand,
+    },
+    token: {
+      summary: "verify a session token, an OTP verification token or a signed bundle",
+      operands: { "<token>": "@FILE, or - for stdin" },
+      load: async () => (await import("./token.js")).addTokenCommand,
     },
   },
-  "The service:": {
-    proxy: {
-      summary: "verify what the service answers to clients in any language",
-      load: async () => (await import("./proxy.js")).addProxyCommand,
-    },
-    lab: {
-      summary: "run a local service with software enclaves, for trying and testing",
-      load: async () => (await import("./lab.js")).addLabCommand,
+  "Releases and keys:": {
+    release: {
+      summary: "check published releases: approvals, places and history",
+      load: async () => (await import("./release.js")).addReleaseCommand,
     },
     keygen: {
       summary: "make an API key, or a key that signs policies",
@@ -114,6 +109,13 @@ export const COMMANDS = {
     stamp: {
       summary: "print the stamp of a request's body, for curl",
       load: async () => (await import("./stamp.js")).addStampCommand,
+    },
+  },
+  "The shell:": {
+    completion: {
+      summary: "write a completion script for bash, zsh or fish",
+      operands: { "<shell>": "bash, zsh, fish" },
+      load: async () => (await import("./completion.js")).addCompletionCommand,
     },
   },
 } satisfies Commands;

@@ -16,6 +16,9 @@ import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
+/** The topic of the help that lists every command. */
+const ALL_COMMANDS = "all";
+
 /** Words that people try for `--version`. They count only alone. */
 const VERSION_WORDS = ["-v", "version"];
 
@@ -23,14 +26,17 @@ const VERSION_WORDS = ["-v", "version"];
 export async function run(line: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
   const words = line.length === 1 && VERSION_WORDS.includes(line[0]!) ? ["--version"] : line;
   const shown = withoutKeys(words);
-  const { argv, helpTopic } = withoutTopic(words, commands);
+  const { argv: asked, helpTopic } = withoutTopic(words, commands);
+  const argv = helpLast(asked);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, helpTopic, lines: await jsonLinesFor(argv) });
   // The exit code if no command sets one: it must not mean success.
   let code: number = EXIT.usage;
   const program = programOf(io);
   try {
-    await addCommands(program, commands, argv, (command, add) => add(command, io, (answer) => (code = answer)));
+    await addCommands(program, commands, { argv, helpTopic }, (command, add) =>
+      add(command, io, (answer) => (code = answer)),
+    );
     refuseStrayWords(program, argv);
     await program.parseAsync(argv, { from: "user" });
     return code;
@@ -42,12 +48,21 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
   }
 }
 
+/** Moves `help` behind the words of a command below another, as in `help policy sign`. */
+function helpLast(line: readonly string[]): readonly string[] {
+  const [first, ...words] = line;
+  const isBelow = first === "help" && words.length > 1 && words.every((word) => /^[a-z]/.test(word));
+  return isBelow ? [...words, "--help"] : line;
+}
+
 /** Separates the topic from a command line that asks for help on it, such as `verify --help formats`. */
 function withoutTopic(
   argv: readonly string[],
   commands: Commands,
 ): Pick<Shown, "helpTopic"> & { argv: readonly string[] } {
   const [first = "", second = "", topic = "common"] = argv;
+  if (first === "help" && second === ALL_COMMANDS && argv.length === 2)
+    return { argv: ["--help"], helpTopic: ALL_COMMANDS };
   const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
   const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
   const hasTopics = Object.values(commands).some((group) => Object.hasOwn(group, name) && group[name]!.hasTopics);
@@ -150,8 +165,8 @@ function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   return lines.join("\n");
 }
 
-/** The heading of the commands that explain, of which the help is one. */
-export const EXPLAIN_GROUP = "Explain and inspect:";
+/** The heading of the commands that the help shows. `help all` shows the others, too. */
+export const FRONT_GROUP = "Commands:";
 
 /** The help of a command, and how it is loaded. */
 interface CommandRow extends CommandSummary {
@@ -173,8 +188,8 @@ function programOf(io: Io): Command {
     .usage("COMMAND [options]")
     .version(TOOL.version, "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
-    .commandsGroup(EXPLAIN_GROUP)
-    .helpCommand("help [command]", "show this help, or that of a command")
+    .commandsGroup(FRONT_GROUP)
+    .helpCommand("help [command]", "show this help, that of a command, or with all every command")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(fitted(text, width)),
@@ -190,9 +205,10 @@ type Complete = (command: Command, add: AddCommand) => void;
 async function addCommands(
   program: Command,
   all: Commands,
-  argv: readonly string[],
+  { argv, helpTopic }: { readonly argv: readonly string[]; readonly helpTopic: string | null },
   complete: Complete,
 ): Promise<void> {
+  const isShort = helpTopic === null && argv.every((word) => /^(?:help|--help|-h)$/.test(word));
   const words = argv.filter((word) => word !== "--");
   const named = words[0] === "help" ? words[1] : words[0];
   const rows = Object.entries(all).flatMap(([heading, group]) =>
@@ -201,13 +217,15 @@ async function addCommands(
   const isAlone = named === words[0] && named !== TELLS_OF_ALL && rows.some(({ name }) => name === named);
   for (const { heading, name, row } of rows) {
     if (isAlone && name !== named) continue;
-    const command = registered(program.commandsGroup(heading), name, row);
+    const command = registered(program.commandsGroup(heading), name, row, isShort && heading !== FRONT_GROUP);
     if (name === named || named === TELLS_OF_ALL) complete(command, await row.load());
   }
 }
 
 /** The help for first steps, which work in an empty folder. */
 const startHere = (bootproof: string): string => `
+Other commands: ${bootproof} help all
+
 Start here; no account is needed. See genuine evidence verified, and refused once a byte of it is changed:
     $ ${bootproof} demo
 Run a service with software enclaves on this machine. It prints commands to paste into another terminal, up to a first

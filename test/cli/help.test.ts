@@ -118,7 +118,31 @@ it.each(Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group)))(
 );
 
 describe("the help of the program", () => {
-  it("says what it is, lists each command under what it is for, and where to start", async () => {
+  const commandsIn = (text: string): string[] =>
+    [...text.split("Commands:")[1]!.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
+
+  it("lists the commands that people begin with on 40 lines of 80 columns, and with all every command", async () => {
+    const { stdout } = await bootproof(["--help"], { isTTY: true, columns: 80 });
+    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
+    const first = words`verify fetch pin policy bundle review explain demo lab help`;
+    expect(commandsIn(stdout)).toEqual(first);
+    const { code, stdout: whole, stderr } = await bootproof(["help", "all"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    const every = Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group));
+    expect(commandsIn(whole).sort()).toEqual([...every, "help"].sort());
+    for (const heading of Object.keys(COMMANDS_OF_ALL)) expect(whole).toContain(`\n${heading}\n`);
+  });
+
+  it("shows a command below another", async () => {
+    const asked = await bootproof(["help", "policy", "sign"]);
+    expect(asked).toEqual(await bootproof(["policy", "sign", "--help"]));
+    expect(asked.code).toBe(0);
+    expect((await bootproof(["help", "policy", "sing"])).code).toBe(2);
+    expect((await bootproof(["help", "policy", "sign", "more"])).code).toBe(2);
+    expect((await bootproof(["help", "all", "more"])).code).toBe(2);
+  });
+
+  it("says what it is, lists commands, and where to start", async () => {
     const { stdout } = await bootproof(["--help"]);
     expect(
       stdout
@@ -129,10 +153,8 @@ describe("the help of the program", () => {
       "Usage: bootproof COMMAND [options]",
       "Proves, before anyone trusts a result, which code in which enclave produced it.",
       "Options:",
-      "Verify and keep evidence:",
-      "Define what is expected:",
-      "Explain and inspect:",
-      "The service:",
+      "Commands:",
+      "Other commands: bootproof help all",
       "Start here",
       "once a byte of it is changed:",
       "Run a service with software enclaves on this machine. It prints commands to",
