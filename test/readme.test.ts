@@ -345,7 +345,7 @@ describe("the documents at a terminal", () => {
     const folder = newFolder();
     const anchor = writeReleases(folder);
     const lines = published.flat();
-    expect(lines.filter((line) => line.includes(" release check "))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes(" policy check-releases "))).toHaveLength(2);
     const path = join(folder, "policy.json");
     for (const line of lines) {
       if (line.endsWith("--out policy.json")) rmSync(path, { force: true });
@@ -383,10 +383,10 @@ describe("the documents at a terminal", () => {
         ACTIVITY_ID: facts.walletActivityId,
       };
       const isRun = (lines: readonly string[]): boolean => isInstalled("openssl") || !isAbout(lines, "openssl");
-      const makesKey = (lines: readonly string[]): number => (isAbout(lines, "keygen") ? 0 : 1);
+      const makesKey = (lines: readonly string[]): number => (isAbout(lines, "key new") ? 0 : 1);
       const inTurn = online.filter(isRun).sort((one, other) => makesKey(one) - makesKey(other));
       for (const line of inTurn.flat()) {
-        if (line.includes("keygen")) rmSync(join(folder, "key.json"), { force: true });
+        if (line.includes(" key new ")) rmSync(join(folder, "key.json"), { force: true });
         // A reader of that block has no boot proof yet.
         if (line.includes(" fetch ") && line.endsWith("--out boot.json")) rmSync(join(folder, "boot.json"));
         // What runs until Ctrl-C is run for one poll.
@@ -396,7 +396,7 @@ describe("the documents at a terminal", () => {
           more,
         );
         // As after its public half was registered: the lab's key stands for one that the service knows.
-        if (line.includes("keygen")) cpSync(at(facts.apiKeyFile), join(folder, "key.json"));
+        if (line.includes(" key new ")) cpSync(at(facts.apiKeyFile), join(folder, "key.json"));
       }
     } finally {
       await ended(lab);

@@ -18,7 +18,7 @@ export const COMMANDS = {
       load: async () => (await import("./pin.js")).addPinCommand,
     },
     policy: {
-      summary: "check a policy, drop a deployment of it, or sign its versions",
+      summary: "check a policy or releases, drop a deployment, or sign versions",
       load: async () => (await import("./policy.js")).addPolicyCommand,
     },
     bundle: {
@@ -97,18 +97,10 @@ export const COMMANDS = {
       load: async () => (await import("./token.js")).addTokenCommand,
     },
   },
-  "Releases and keys:": {
-    release: {
-      summary: "check published releases: approvals, places and history",
-      load: async () => (await import("./release.js")).addReleaseCommand,
-    },
-    keygen: {
-      summary: "make an API key, or a key that signs policies",
-      load: async () => (await import("./keygen.js")).addKeygenCommand,
-    },
-    stamp: {
-      summary: "print the stamp of a request's body, for curl",
-      load: async () => (await import("./stamp.js")).addStampCommand,
+  "Keys:": {
+    key: {
+      summary: "make keys, show their public halves, and stamp requests",
+      load: async () => (await import("./key.js")).addKeyCommand,
     },
   },
   "The shell:": {

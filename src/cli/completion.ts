@@ -83,7 +83,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   format: async () => (await import("../report/report.js")).FORMATS,
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   algorithm: async () => (await import("../formats/signing-key.js")).ALGORITHMS,
-  "key-type": async () => Object.keys((await import("./keygen.js")).KEY_TYPES),
+  "key-type": async () => Object.keys((await import("./key.js")).KEY_TYPES),
   "table-format": async () => (await import("./addresses.js")).TABLE_FORMATS,
   "token-kind": async () => (await import("./option-table.js")).TOKEN_KINDS,
   class: async () => (await import("../addresses/classes.js")).ACCEPTABLE_WORDS,

@@ -241,7 +241,7 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
 
 /** Throws a fault that names the file's kind if that is not a key file; otherwise throws `error`. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
-  const files = new InputFiles(io, "stamp");
+  const files = new InputFiles(io, "key stamp");
   // A key is never read from stdin, and a pipe or device was read already.
   const isPipe = existsSync(path) && !statSync(path).isFile();
   if (path !== STDIN && !isPipe) await ofKind(files, path, "--api-key-file");

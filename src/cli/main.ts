@@ -27,11 +27,12 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
   const words = line.length === 1 && VERSION_WORDS.includes(line[0]!) ? ["--version"] : line;
   const shown = withoutKeys(words);
   const { argv: asked, helpTopic } = withoutTopic(words, commands);
-  const argv = helpLast(asked);
+  const { argv, note } = respelt(helpLast(asked));
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, helpTopic, lines: await jsonLinesFor(argv) });
   // The exit code if no command sets one: it must not mean success.
   let code: number = EXIT.usage;
+  if (note !== null) io.stderr.write(note);
   const program = programOf(io);
   try {
     await addCommands(program, commands, { argv, helpTopic }, (command, add) =>
@@ -48,6 +49,25 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
   }
 }
 
+/** Old spellings of commands, which this version still reads, and what replaces them. */
+const OLD_SPELLINGS: readonly (readonly [old: string, now: string])[] = [
+  ["keygen", "key new"],
+  ["stamp", "key stamp"],
+  ["release check", "policy check-releases"],
+];
+
+/** Replaces an old spelling, and says the new one. */
+function respelt(argv: readonly string[]): { readonly argv: readonly string[]; readonly note: string | null } {
+  const start = argv[0] === "help" ? 1 : 0;
+  for (const [old, now] of OLD_SPELLINGS) {
+    const end = start + old.split(" ").length;
+    if (argv.slice(start, end).join(" ") !== old) continue;
+    const words = helpLast([...argv.slice(0, start), ...now.split(" "), ...argv.slice(end)]);
+    return { argv: words, note: `note: bootproof ${old} is bootproof ${now} now\n` };
+  }
+  return { argv, note: null };
+}
+
 /** Moves `help` behind the words of a command below another, as in `help policy sign`. */
 function helpLast(line: readonly string[]): readonly string[] {
   const [first, ...words] = line;
@@ -61,8 +81,7 @@ function withoutTopic(
   commands: Commands,
 ): Pick<Shown, "helpTopic"> & { argv: readonly string[] } {
   const [first = "", second = "", topic = "common"] = argv;
-  if (first === "help" && second === ALL_COMMANDS && argv.length === 2)
-    return { argv: ["--help"], helpTopic: ALL_COMMANDS };
+  if (argv.join(" ") === `help ${ALL_COMMANDS}`) return { argv: ["--help"], helpTopic: ALL_COMMANDS };
   const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
   const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
   const hasTopics = Object.values(commands).some((group) => Object.hasOwn(group, name) && group[name]!.hasTopics);

@@ -163,7 +163,7 @@ const KEY = [
   ["api-private-key", null],
   ["api-public-key", null],
   ["private-key", null],
-  ["api-key-file", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)'],
+  ["api-key-file", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof key new)'],
 ] as const;
 
 export const DEFAULT_TIMEOUT_SECONDS = 20;
@@ -216,7 +216,7 @@ const QUEUE = [
 const REPORTED = "a shell command, which gets the entry on stdin, or a URL (http, https), to which it is posted";
 const FEED = ["feed", "the feed that ends with the version before; version 1 has none"] as const;
 const SIGN = [
-  ["key", "the private key that signs (see bootproof keygen --type); without it, the result is a draft", "file"],
+  ["key", "the private key that signs (see bootproof key new --type); without it, the result is a draft", "file"],
   ["valid", "how long the version is valid, such as 14d, at most 400d"],
   FEED,
   ["out", "write the envelope to this file, as a whole or not at all (default: stdout)"],
@@ -462,7 +462,7 @@ export const COMMAND_OPTIONS = {
     ...SIGN,
   ],
   "policy cosign": [
-    ["key", "the private key that signs (see bootproof keygen --type)", "file"],
+    ["key", "the private key that signs (see bootproof key new --type)", "file"],
     ["public-key", "instead of --key: the PEM of the public key of a key service"],
     ["signature", "with --public-key: the signature that the key service made, raw or in base64"],
     FEED,
@@ -478,7 +478,7 @@ export const COMMAND_OPTIONS = {
     ["policy-signers", "what consumers pin"],
   ],
   "policy renew": SIGN,
-  "release check": [
+  "policy check-releases": [
     ["app", "the applications to check (default: all)"],
     ["namespace", "namespaces: every release must be of one of them; each namespace has its own history", "name..."],
     ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
@@ -534,11 +534,12 @@ export const COMMAND_OPTIONS = {
     ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
     LOG_FORMAT,
   ],
-  keygen: [
+  "key new": [
     ["type", "instead of an API key: a key that signs policies: p256, p384 or ed25519"],
     ["out", `the key file (default: ${DEFAULT_KEY_FILE})`],
   ],
-  stamp: [...KEY],
+  "key show": [["origin", "the name of the log: shows its key as a vkey of signed notes"]],
+  "key stamp": [...KEY],
 } as const satisfies Readonly<Record<string, readonly Row[]>>;
 
 /** The name of a command with options, such as `verify` or `policy check`. */

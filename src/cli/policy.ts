@@ -10,6 +10,7 @@ import { UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 import { formatOf } from "./option-values.js";
+import { addCheckReleases } from "./release.js";
 import { addCosign, addPublish, addRenew, addReview, addSign, addToSign, checkFeedFile } from "./signed-policy.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
@@ -24,7 +25,7 @@ The life of a policy:
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
   A signed policy: applications pin signers.json, and read the feed:
-    $ bootproof keygen --type p256 --out alice.pem
+    $ bootproof key new --type p256 --out alice.pem
     $ bootproof policy sign policy.json --signers signers.json --key alice.pem --valid 14d --out v1.json
     $ bootproof policy cosign v1.json --key bob.pem
     $ bootproof policy publish v1.json --feed feed.jsonl --policy-signers signers.json
@@ -132,6 +133,11 @@ export const addPolicyCommand = groupOf(
       summary: "list the faults of a policy or, without faults, what it pins and leaves open",
       operands: { "<file>": "the policy, or with --policy-signers a feed; - for stdin" },
       add: addCheck,
+    },
+    "check-releases": {
+      summary: "check the approvals of published releases, and the changes from each to the next",
+      operands: { "<folder...>": "releases of one application, of one version, or of many versions" },
+      add: addCheckReleases,
     },
     drop: {
       summary: "remove a deployment from a policy: evidence that only it accepted no longer passes",

@@ -1,9 +1,9 @@
-/** `bootproof release check`: checks published releases, their approvals and their history. */
+/** `bootproof policy check-releases`: checks published releases, their approvals and their history. */
 import { listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { ReleaseDemand } from "../release/demand.js";
-import { commandOf, groupOf } from "./command.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { textOptions } from "./io.js";
@@ -24,17 +24,17 @@ Nothing in a release says that its first set is the right people. One of these h
   --no-manifest-set     none: the folder's word is taken
 
 Examples:
-    $ bootproof release check core-enclaves/releases --manifest-set operators.json
-    $ bootproof release check releases/2026.9.0 --app signer --policy policy.json
-    $ bootproof release check releases --no-manifest-set --skip-unapproved --format json
+    $ bootproof policy check-releases core-enclaves/releases --manifest-set operators.json
+    $ bootproof policy check-releases releases/2026.9.0 --app signer --policy policy.json
+    $ bootproof policy check-releases releases --no-manifest-set --skip-unapproved --format json
 
 Exit codes: 0 all of it holds, 1 something does not, or nothing was judged, 2 wrong usage, or a folder or file that
 cannot be read.`;
 
 const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
 
-const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
-  "release check",
+export const addCheckReleases = commandOf<"policy check-releases", [folders: string[]]>(
+  "policy check-releases",
   {
     description: "Check releases: the approvals of each manifest, the place of each release, and their history.",
     help: EXAMPLES,
@@ -71,7 +71,7 @@ const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
 );
 
 /** Reads what the releases must meet. Undefined if a file has a fault. */
-async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
+async function demandOf(flags: Flags<"policy check-releases">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy);
     return source && { policy: source.policy };
@@ -83,14 +83,3 @@ async function demandOf(flags: Flags<"release check">, files: InputFiles): Promi
   const { readSet } = await import("../release/demand.js");
   return files.decoded(path, () => ({ manifestSet: readSet(json) }));
 }
-
-export const addReleaseCommand = groupOf(
-  { description: "Check the releases that a service published. To pin them, use bootproof pin --release FOLDER." },
-  {
-    check: {
-      summary: "check the approvals of releases, and the changes from each release to the next",
-      operands: { "<folder...>": "releases of one application, of one version, or of many versions" },
-      add: addReleaseCheck,
-    },
-  },
-);

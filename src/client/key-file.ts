@@ -77,7 +77,8 @@ const WITH_CURVE = /^([^:{}"\s]*):([A-Za-z0-9-]{1,20})$/;
 export async function readApiKey(privateText: string, publicText?: string): Promise<ApiKey> {
   const text = privateText.trimEnd();
   const [, digits = text, curve = "p256"] = WITH_CURVE.exec(text) ?? [];
-  if (curve !== "p256") throw keyError(`a private key of ${curve}: API keys that bootproof stamps with are of P-256`);
+  if (curve !== "p256")
+    throw keyError(`a private key of ${curve}: API keys that bootproof key stamps with are of P-256`);
   const scalar = fromHex(digits);
   if (scalar?.length !== P256_SCALAR_LENGTH)
     throw keyError(

@@ -148,7 +148,7 @@ export const KINDS = {
   "API key": {
     is: "an API key file",
     takenBy: ["--api-key-file"],
-    made: "bootproof keygen makes one",
+    made: "bootproof key new makes one",
     advice: "it is a secret: keep it from others, and out of pages",
     marked: (json) => has(json, "publicKey", "privateKey"),
     text: ["text", (text) => text.length <= MAX_KEY && /^\s*[0-9a-fA-F]{64}:[A-Za-z0-9-]{1,20}\s*$/.test(text)],
@@ -230,7 +230,7 @@ export const KINDS = {
   approval: {
     is: "an approval of a manifest",
     takenBy: [],
-    advice: "check the folder that contains it and the manifest: bootproof release check FOLDER",
+    advice: "check the folder that contains it and the manifest: bootproof policy check-releases FOLDER",
     json: (json) => has(json, "signature", "member"),
     binary: ["borsh", decodes(decodeApproval)],
   },

@@ -53,7 +53,8 @@ describe("completion", () => {
   it("knows of every value in the help whether it is a file, one of certain words, or the user's own", async () => {
     const { stdout: help } = await bootproof(["help", "all"]);
     const names = [...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter((name) => name !== "help");
-    const texts = await Promise.all(names.map(async (name) => (await bootproof([name, "--help"])).stdout));
+    const asked = [...names.map((name) => [name]), ["key", "new"]];
+    const texts = await Promise.all(asked.map(async (words) => (await bootproof([...words, "--help"])).stdout));
     const placeholders = new Set(
       texts.flatMap((text) => [...text.matchAll(/^ {2}--[a-z-]+ [<[]([a-z-]+)/gm)].map(([, one]) => one!)),
     );

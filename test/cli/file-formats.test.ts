@@ -121,7 +121,7 @@ it.each(FORMATS)("%s is told of what need not be JSON, too", async (_, content, 
 
 it("a body that is stamped may be anything", async () => {
   const { apiKey } = { apiKey: { publicKey: "", privateKey: "" } };
-  const { stderr } = await bootproof(["stamp", "--api-key-file", fileOf(apiKey)], { stdin: gzipSync("body") });
+  const { stderr } = await bootproof(["key", "stamp", "--api-key-file", fileOf(apiKey)], { stdin: gzipSync("body") });
   expect(stderr).not.toContain("gzip");
 });
 
@@ -153,7 +153,6 @@ describe("an argument that is empty, as of a variable that is not set", () => {
     ["fetch", "--app", []],
     ["fetch", "--base-url", ["--app", "signer"]],
     ["inspect", "--format", [BOOT_1]],
-    ["keygen", "--out", []],
   ])("%s %s", (command, option, more) =>
     refused(
       2,

@@ -35,7 +35,7 @@ describe("a help text", () => {
     expect([1, 60, 133, 200, 999].map(helpWidth)).toEqual([60, 60, 133, 200, 200]);
   });
 
-  const commands = words`verify fetch bundle watch log pin explain inspect completion proxy lab keygen stamp`;
+  const commands = words`verify fetch bundle watch log pin explain inspect completion proxy lab key`;
   it.each(["", ...commands].flatMap((name) => [60, 100].map((width) => [name, width] as const)))(
     "of %j fits %d columns, but for single words",
     async (name, width) => {

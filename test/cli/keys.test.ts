@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { bootproof, fileOf, refusal, refused } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-keys-"));
 const KEY = join(folder, "key.json");
-const { stdout: PUBLIC_KEY } = await bootproof(["keygen", "--out", KEY]);
+const { stdout: PUBLIC_KEY } = await bootproof(["key", "new", "--out", KEY]);
 const key = JSON.parse(readFileSync(KEY, "utf8")) as ApiKey;
 
-describe("keygen", () => {
+describe("key new", () => {
   it("makes a pair, for its owner alone, and tells the public half", async () => {
     const file = join(folder, "another.json");
     const mask = process.umask(0);
-    const { code, stdout, stderr } = await bootproof(["keygen", "--out", file]);
+    const { code, stdout, stderr } = await bootproof(["key", "new", "--out", file]);
     process.umask(mask);
     const made = JSON.parse(readFileSync(file, "utf8")) as ApiKey;
     expect(code).toBe(0);
@@ -32,9 +32,9 @@ describe("keygen", () => {
     const before = process.cwd();
     process.chdir(mkdtempSync(join(tmpdir(), "bootproof-keygen-")));
     try {
-      expect((await bootproof(["keygen"])).code).toBe(0);
+      expect((await bootproof(["key", "new"])).code).toBe(0);
       expect(readdirSync(".")).toEqual(["bootproof-api-key.json"]);
-      expect((await bootproof(["keygen"])).code).toBe(2);
+      expect((await bootproof(["key", "new"])).code).toBe(2);
     } finally {
       process.chdir(before);
     }
@@ -46,7 +46,7 @@ describe("keygen", () => {
     for (const file of [KEY, link]) {
       await refused(
         2,
-        bootproof(["keygen", "--out", file]),
+        bootproof(["key", "new", "--out", file]),
         `bootproof: ${file}: exists already, and a key is never overwritten: choose another file name`,
       );
     }
@@ -60,7 +60,7 @@ describe("keygen", () => {
     [["--out", ""], "--out: expected a file"],
     [["--out", "a", "--out", "b"], "--out is repeated"],
     [["stray"], "too many arguments"],
-  ])("refuses %j", (args, message) => refused(2, bootproof(["keygen", ...args]), message));
+  ])("refuses %j", (args, message) => refused(2, bootproof(["key", "new", ...args]), message));
 });
 
 describe("stamp", () => {
@@ -88,46 +88,48 @@ describe("stamp", () => {
   }
 
   it("stamps exactly the bytes of stdin", async () => {
-    const { code, stdout, stderr } = await bootproof(["stamp", "--api-key-file", KEY], { stdin: BODY });
+    const { code, stdout, stderr } = await bootproof(["key", "stamp", "--api-key-file", KEY], { stdin: BODY });
     expect([code, stderr]).toEqual([0, ""]);
     expect(accepts(stdout, BODY)).toBe(true);
     expect(accepts(stdout, BODY.subarray(0, -1))).toBe(false);
     const binary = Uint8Array.from({ length: 3 * 1024 * 1024 }, (_, index) => index % 251);
-    expect(accepts((await bootproof(["stamp", "--api-key-file", KEY], { stdin: binary })).stdout, binary)).toBe(true);
+    expect(accepts((await bootproof(["key", "stamp", "--api-key-file", KEY], { stdin: binary })).stdout, binary)).toBe(
+      true,
+    );
   });
 
   it("takes the key from the environment", async () => {
     const env = { BOOTPROOF_API_PUBLIC_KEY: key.publicKey, BOOTPROOF_API_PRIVATE_KEY: key.privateKey };
-    expect(accepts((await bootproof(["stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
+    expect(accepts((await bootproof(["key", "stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
   });
 
   it("takes the key as the service's command line keeps it, from its files or the environment", async () => {
     const privateFile = join(folder, "default.private");
     writeFileSync(privateFile, `${key.privateKey}:p256\n`, { mode: 0o600 });
     writeFileSync(join(folder, "default.public"), `${key.publicKey}\r\n`);
-    const { stdout, stderr } = await bootproof(["stamp", "--api-key-file", privateFile], { stdin: BODY });
+    const { stdout, stderr } = await bootproof(["key", "stamp", "--api-key-file", privateFile], { stdin: BODY });
     expect([accepts(stdout, BODY), stderr]).toEqual([true, ""]);
     const env = {
       BOOTPROOF_API_PUBLIC_KEY: `${key.publicKey}\n`,
       BOOTPROOF_API_PRIVATE_KEY: `${key.privateKey}:p256\n`,
     };
-    expect(accepts((await bootproof(["stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
+    expect(accepts((await bootproof(["key", "stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
   });
 
   it("refuses a public half of another key, and another curve", async () => {
     const other = join(folder, "other.private");
     writeFileSync(other, `${"11".repeat(32)}:p256`, { mode: 0o600 });
     writeFileSync(join(folder, "other.public"), key.publicKey);
-    const stamp = bootproof(["stamp", "--api-key-file", other], { stdin: BODY });
+    const stamp = bootproof(["key", "stamp", "--api-key-file", other], { stdin: BODY });
     await refusal(2, stamp, `${other}: the API key's publicKey is not that of its privateKey`);
     const env = { BOOTPROOF_API_PUBLIC_KEY: key.publicKey, BOOTPROOF_API_PRIVATE_KEY: `${key.privateKey}:ed25519` };
-    await refusal(2, bootproof(["stamp"], { stdin: BODY, env }), "a private key of ed25519");
+    await refusal(2, bootproof(["key", "stamp"], { stdin: BODY, env }), "a private key of ed25519");
   });
 
   it("warns of a key that others may read", async () => {
     const open = fileOf(key);
     chmodSync(open, 0o644);
-    const { code, stderr } = await bootproof(["stamp", "--api-key-file", open], { stdin: BODY });
+    const { code, stderr } = await bootproof(["key", "stamp", "--api-key-file", open], { stdin: BODY });
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: .* others may read:/)]);
   });
 
@@ -140,8 +142,50 @@ describe("stamp", () => {
     ["too much", ["--api-key-file", KEY], " ".repeat(17 * 1024 * 1024), "stdin: larger than 16 MiB"],
     ["a body's name", ["--api-key-file", KEY, "body.json"], "{}", "too many arguments"],
   ])("refuses %s", async (_, args, stdin, message) => {
-    const stderr = await refusal(2, bootproof(["stamp", ...args], { stdin }), message);
+    const stderr = await refusal(2, bootproof(["key", "stamp", ...args], { stdin }), message);
     expect(stderr).not.toContain("5f5f");
+  });
+});
+
+describe("key show", () => {
+  const ed25519 = generateKeyPairSync("ed25519");
+  const pem = ed25519.publicKey.export({ type: "spki", format: "pem" }).toString();
+  const privatePem = ed25519.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+  it("shows the public half of each kind of key, and nothing of the private one", async () => {
+    for (const [content, shown] of [
+      [key, `${key.publicKey}\n`],
+      [`${key.privateKey}:p256\n`, `${key.publicKey}\n`],
+      [privatePem, pem],
+      [`text\n${privatePem}`, pem],
+      [pem, pem],
+    ] as const)
+      expect(await bootproof(["key", "show", fileOf(content)])).toEqual({ code: 0, stdout: shown, stderr: "" });
+  });
+
+  it("shows the key of a log as a vkey of signed notes", async () => {
+    const { stdout } = await bootproof(["key", "show", "-", "--origin", "bootproof-log/a"], { stdin: pem });
+    expect(stdout).toMatch(/^bootproof-log\/a\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}\n$/);
+    await refused(2, bootproof(["key", "show", fileOf(pem), "--origin", "a b"]), "--origin: the name of a log's key");
+    await refused(2, bootproof(["key", "show", KEY, "--origin", "bootproof-log/a"]), "this is an API key");
+  });
+
+  it.each([
+    ["no key", "text", "no key: expected an API key file, or a key in PEM"],
+    ["two keys", privatePem.repeat(2), "2 private keys in it"],
+    ["another curve", `${"11".repeat(32)}:ed25519`, "a private key of ed25519"],
+  ])("refuses %s", (_, content, words) => refused(2, bootproof(["key", "show", fileOf(content)]), words));
+});
+
+describe("an old spelling", () => {
+  it.each([
+    [["stamp", "--api-key-file", KEY], 0, "stamp is bootproof key stamp"],
+    [["keygen", "--out", KEY], 2, "keygen is bootproof key new"],
+    [["release", "check", "/", "--no-manifest-set"], 2, "release check is bootproof policy check-releases"],
+    [["help", "keygen"], 0, "keygen is bootproof key new"],
+  ])("%j works, and says the new one", async (args, code, words) => {
+    const answer = await bootproof(args, { stdin: "{}" });
+    expect([answer.code, answer.stderr.split("\n", 1)[0]]).toEqual([code, `note: bootproof ${words} now`]);
   });
 });
 

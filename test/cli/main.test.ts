@@ -17,7 +17,7 @@ describe("the program", () => {
   it.each<[argv: string[], secret: string, said: string]>([
     [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey"],
     [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option --api-key-fil (did you mean --api-key-file?)"],
-    [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
+    [["key", "stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
     [["pin", `--api-private-key=${SHORT}`], SHORT, "--api-private-key: every process"],
     [[`--api-key=${SHORT}`], SHORT, "unknown option --api-key"],
     [["verify", `-k${SHORT}`], SHORT, "unknown option -k"],
@@ -30,7 +30,7 @@ describe("the program", () => {
     [["verify", `${HEX}:p256`, "--no-policy"], HEX, "[not shown: it looks like a key]:p256: no such file"],
     [["verify", `x:${HEX.match(/../g)!.join(":")}`, "--no-policy"], HEX.match(/../g)!.join(":"), "not shown"],
     [["verify", `${"04".repeat(8)}.${BASE64}`, "--no-policy"], BASE64, "not shown"],
-    [["keygen", "--api-key-file", `${HEX}:p256`], HEX, "unknown option"],
+    [["key", "new", "--api-key-file", `${HEX}:p256`], HEX, "unknown option"],
     [["fetch", "--base-url", "https://a", "--api-key-file", `${HEX}:p256`], HEX, "expected the name of a file"],
     [["inspect", `-----BEGIN PRIVATE KEY-----\n${BASE64}`], BASE64, ""],
     [["inspect", `{"publicKey":"","privateKey":"${SHORT}"}`], SHORT, "no such file"],

@@ -300,15 +300,15 @@ describe("a private key", () => {
   });
 
   it.each(["p256", "p384", "ed25519"])(
-    "of type %s is made by keygen, for its owner alone, never over a file",
+    "of type %s is made by key new, for its owner alone, never over a file",
     async (type) => {
       const file = join(folder, `${type}.pem`);
-      const { stdout, stderr } = await good(words`keygen --type ${type} --out ${file}`);
+      const { stdout, stderr } = await good(words`key new --type ${type} --out ${file}`);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(publicPemOf(readText(file))).toBe(stdout);
       expect(stderr).toContain(`${file} has the private key`);
       const before = readFileSync(file);
-      await refused(2, given(words`keygen --type ${type} --out ${file}`), /a key is never overwritten/);
+      await refused(2, given(words`key new --type ${type} --out ${file}`), /a key is never overwritten/);
       expect(readFileSync(file)).toEqual(before);
       const own = fileWith(JSON.stringify({ name: "x", threshold: 1, keys: [stdout] }));
       await good(words`policy sign ${policy} --signers ${own} --key ${file} --valid 14d`);
@@ -316,10 +316,10 @@ describe("a private key", () => {
   );
 
   it("has a type that is known, and a file", async () => {
-    await refused(2, given(words`keygen --type rsa --out x.pem`), /--type rsa: expected one of p256, p384, ed25519/);
-    await refused(2, given(words`keygen --type p256`), /--out FILE is required with --type/);
-    await refused(2, given(words`keygen --type p256 --out -`), /a private key is not printed/);
-    await refused(2, given(words`keygen --type p256 --out ${join(folder, "none", "x.pem")}`), /cannot be written/);
+    await refused(2, given(words`key new --type rsa --out x.pem`), /--type rsa: expected one of p256, p384, ed25519/);
+    await refused(2, given(words`key new --type p256`), /--out FILE is required with --type/);
+    await refused(2, given(words`key new --type p256 --out -`), /a private key is not printed/);
+    await refused(2, given(words`key new --type p256 --out ${join(folder, "none", "x.pem")}`), /cannot be written/);
   });
 });
 

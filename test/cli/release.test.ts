@@ -1,4 +1,4 @@
-/** `bootproof release check`, on the genuine releases unpacked into a folder. */
+/** `bootproof policy check-releases`, on the genuine releases unpacked into a folder. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const keys = (version: string): string[] =>
 const SET = fileOf({ threshold: 2, members: keys("2026.1.1") }, "operators.json");
 const golden = (name: string): string => fileURLToPath(new URL(`golden/${name}`, import.meta.url));
 
-const check = (...args: string[]) => bootproof(["release", "check", ...args]);
+const check = (...args: string[]) => bootproof(["policy", "check-releases", ...args]);
 
 let copies = 0;
 /** A copy of some releases, changed. */
@@ -31,7 +31,7 @@ function copyOf(names: readonly string[], change: (folder: string) => void): str
   return folder;
 }
 
-describe("release check", () => {
+describe("policy check-releases", () => {
   it("finds every genuine release good: 0, in text", async () => {
     const { code, stdout, stderr } = await check(RELEASES, "--manifest-set", SET, "--skip-unapproved");
     expect([code, stderr]).toEqual([0, ""]);
@@ -200,7 +200,7 @@ describe("two releases with one name", () => {
 
 describe("a folder that is refused, with the file's name", () => {
   const refused = async (folder: string, message: RegExp) => {
-    for (const args of [["release", "check", folder, "--no-manifest-set"]]) {
+    for (const args of [["policy", "check-releases", folder, "--no-manifest-set"]]) {
       const { code, stdout, stderr } = await bootproof(args);
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toMatch(message);

@@ -204,7 +204,7 @@ const ROWS: readonly Row[] = [
   [
     "stamp --api-key-file package.json",
     'JSON with "name"',
-    "--api-key-file takes an API key file: bootproof keygen makes one",
+    "--api-key-file takes an API key file: bootproof key new makes one",
   ],
   ["stamp --api-key-file kez.json", "kez.json: no such file", "did you mean key.json?"],
   [
@@ -214,7 +214,7 @@ const ROWS: readonly Row[] = [
   ],
   ["pin --pcrs operators.json", 'JSON with "threshold"', "--pcrs takes the PCRs of an image"],
   ["pin --release package.json --app signer", "signer: not in this release", "which has name"],
-  ["release check package.json --no-manifest-set", "package.json: is not a folder", "of releases"],
+  ["policy check-releases package.json --no-manifest-set", "package.json: is not a folder", "of releases"],
   [
     "verify --boot-proof policy.json --policy boot.json",
     ["policy.json: this is a policy", "boot.json: this is a boot proof"],

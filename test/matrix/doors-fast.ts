@@ -297,7 +297,7 @@ interface Nearest {
 }
 
 const releaseCheck: Judge = async (world, side) => {
-  const own = world.words("release check", side);
+  const own = world.words("policy check-releases", side);
   const demand = own.includes("--manifest-set") ? own : [...own, "--policy", world.policyPath];
   // A namespace that no release has is wrong usage: the honest release is beside the other one.
   const isBeside = own.includes("--namespace") && side === "other";
@@ -480,7 +480,7 @@ export const FAST: Readonly<Record<EntranceOf<"fast">, Judge>> = {
   "addresses, command": addresses,
   "review, command": review,
   "measure, command": measure,
-  "release check, command": releaseCheck,
+  "policy check-releases, command": releaseCheck,
   "door, client": client,
   "door, verifiedFetch": fetching,
   "door, proxy": proxy,

@@ -22,7 +22,7 @@ export const DOORS = {
   addresses: { command: ["fast", "addresses"] },
   review: { command: ["fast", "review"] },
   measure: { command: ["fast", "measure"] },
-  "release check": { command: ["fast", "release check"] },
+  "policy check-releases": { command: ["fast", "policy check-releases"] },
   door: { client: ["fast", null], verifiedFetch: ["fast", null], proxy: ["fast", "proxy"], adapters: ["sdks", null] },
   "door for sign-ups": { verifiedFetch: ["fast", null], adapters: ["sdks", null] },
   "door for addresses": {
@@ -107,7 +107,7 @@ const EVIDENCE = {
   addresses: "checks",
   review: NO_DOCUMENT,
   measure: NO_MANIFEST,
-  "release check": RELEASE_SETS,
+  "policy check-releases": RELEASE_SETS,
   door: "checks",
   "door for sign-ups": "checks",
   "door for addresses": "checks",

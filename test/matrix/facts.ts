@@ -140,10 +140,10 @@ const PINS = {
   pivotArgs: ofManifest("policy.args", inManifest("pivot", { args: ["--config", "/etc/other.json"] })),
   pivotEnv: ofManifest("policy.args", inManifest("pivot", { env: new Map([["LOG_LEVEL", "debug"]]) })),
   namespace: ofManifest("policy.namespace", inManifest("namespace", { name: "another/signer" }), {
-    cells: { "release check": { fails: ["exit 2"] } },
+    cells: { "policy check-releases": { fails: ["exit 2"] } },
   }),
   minNonce: ofManifest("policy.nonce", inManifest("namespace", { nonce: 20260101 }), {
-    cells: { "release check": { fails: ["older"] } },
+    cells: { "policy check-releases": { fails: ["older"] } },
   }),
   quorumKey: ofManifest("policy.quorum-key", inManifest("namespace", { quorumKey: otherKey.publicKey })),
   manifestSet: ofManifest(
@@ -154,7 +154,7 @@ const PINS = {
         approvals: (_, hash) => STRANGERS.map((member) => approve(hash, member)),
       },
     },
-    { cells: { "release check": { fails: ["manifest-set-demanded"] } } },
+    { cells: { "policy check-releases": { fails: ["manifest-set-demanded"] } } },
   ),
   shareSet: ofManifest("policy.share-set", {
     alterManifest: {
@@ -774,14 +774,14 @@ const COMMANDS = {
     other: { built: { binary: "another binary" } },
     cells: { review: { fails: ["binary pivot.hash"] } },
   },
-  "release check --manifest-set": {
+  "policy check-releases --manifest-set": {
     class: "one command",
     fails: [],
     options: () => ({ "manifest-set": RELEASE_SET }),
     other: PINS.manifestSet.other,
-    cells: { "release check": { fails: ["manifest-set-demanded"] } },
+    cells: { "policy check-releases": { fails: ["manifest-set-demanded"] } },
   },
-  "release check --namespace": {
+  "policy check-releases --namespace": {
     class: "one command",
     fails: [],
     options: () => ({ namespace: lab.namespace.name }),
@@ -790,7 +790,7 @@ const COMMANDS = {
         namespace: { ...namespace, name: "another/signer", nonce: lab.namespace.nonce + 1 },
       })),
     },
-    cells: { "release check": { fails: ["namespace-demanded"] } },
+    cells: { "policy check-releases": { fails: ["namespace-demanded"] } },
   },
 } satisfies Readonly<Record<string, Fact>>;
 

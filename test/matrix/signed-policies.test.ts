@@ -8,7 +8,7 @@ import { SignedWorld, expectSigned } from "./signed.js";
 afterAll(() => service.close());
 
 /** Which release is approved has no signed policy, and the watch needs a version before it. */
-const OTHERS = ["release check, command", "watch, after SIGHUP"];
+const OTHERS = ["policy check-releases, command", "watch, after SIGHUP"];
 const IN_WORDS = ["review, command", "measure, command"];
 
 it.each(Object.entries(FAST).filter(([name]) => !OTHERS.includes(name)))("%s: a signed policy", (name, judge) =>
