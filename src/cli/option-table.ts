@@ -169,11 +169,15 @@ const KEY = [
 export const DEFAULT_TIMEOUT_SECONDS = 20;
 export const DEFAULT_KEY_FILE = "bootproof-api-key.json";
 
+const TIMEOUT = [
+  "timeout",
+  `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`,
+] as const;
 const CONNECTION = [
   ["base-url", "the service: https://…, without /public/v1"],
   ["organization-id", "the organization that requests and evidence belong to"],
   ...KEY,
-  ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
+  TIMEOUT,
 ] as const;
 
 const FORCE = ["force", "with --out: replace an existing file"] as const;
@@ -200,6 +204,14 @@ const MAX_AGE = [
 ] as const;
 const NO_POLICY = ["no-policy", 'accept any genuine enclave, no matter whose: "authentic" at best'] as const;
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
+const TRUST_ANCHOR = [
+  "trust-anchor",
+  "without a policy of your own: a PEM certificate that replaces the AWS Nitro root",
+] as const;
+const NOW = [
+  "now",
+  "RFC 3339: the current time, from which ages are counted, for repeatable runs (default: the clock)",
+] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 const PROVENANCE = ["provenance", "Sigstore bundles of the builds that the policy demands, or JSON Lines"] as const;
 
@@ -264,9 +276,9 @@ export const COMMAND_OPTIONS = {
     PROVENANCE,
     ["crl", "revocation lists in DER, or folders of them, judged at the present: a certificate in one is refused"],
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
-    ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
+    NOW,
     ALLOW_DEBUG,
-    ["trust-anchor", "with --no-policy or --bundle-policy: a PEM certificate that replaces the AWS Nitro root"],
+    TRUST_ANCHOR,
   ],
   audit: [
     POLICY,
@@ -274,7 +286,7 @@ export const COMMAND_OPTIONS = {
     NO_POLICY,
     MAX_AGE,
     ["boot-proof", "boot proofs for app proofs and activities that come without a boot proof"],
-    ["provenance", "Sigstore bundles of the builds that the policy demands, for every entry"],
+    PROVENANCE,
     ["expected", "expectations: a line of JSON for each entry, which names the entry by the SHA-256 of its line"],
     ["out", "write the results to this file instead of stdout"],
     ["resume", "with --out: go on behind the results that this file has; what has one is compared, not verified again"],
@@ -286,10 +298,10 @@ export const COMMAND_OPTIONS = {
     ["only-failures", "write only the lines of entries that are not accepted"],
     ["fail-fast", "stop at the first entry that is not accepted"],
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time"],
-    ["now", "RFC 3339: the current time, from which ages are counted (default: the clock at the start)"],
+    NOW,
     ALLOW_DEBUG,
     ["fail-on-warning", "accept no entry if anything weakens its good verdict (a warning in its report)"],
-    ["trust-anchor", "with --no-policy: a PEM certificate that replaces the AWS Nitro root"],
+    TRUST_ANCHOR,
     ...HEALTH,
   ],
   worker: [
@@ -299,10 +311,10 @@ export const COMMAND_OPTIONS = {
         "(default: the URL in BOOTPROOF_QUEUE_URL; put USER:PASSWORD@ only there)",
     ],
     ...QUEUE,
-    ["policy", "the policy of the audits that this worker serves"],
+    POLICY,
     ...SIGNED_POLICY,
     ["no-policy", "serve audits without a policy"],
-    ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
+    TRUST_ANCHOR,
     ["workers", "threads that verify (default: one for each core, at most 16)"],
     ...HEALTH,
   ],
@@ -321,14 +333,14 @@ export const COMMAND_OPTIONS = {
     ["app-proof", 'app proofs as JSON: one, an array, or {"appProofs": […]}'],
     ACTIVITY,
     PROVENANCE,
-    ["policy", "the policy that the evidence must meet; it is packed too"],
+    POLICY,
     ...SIGNED_POLICY,
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],
     ["payload", "a value that app proofs must have: TYPE:/pointer=JSON; it is not packed"],
     ["challenge", "a random value that you sent, in the same form; it is not packed"],
     ["nonce", "the expected nonce; it is not packed"],
-    ["now", "RFC 3339: the current time, from which ages are counted (default: the clock)"],
+    NOW,
     ["out", "write the bundle to this file, as a whole or not at all"],
     FORCE,
   ],
@@ -369,7 +381,7 @@ export const COMMAND_OPTIONS = {
     ["public-key", "the key that it has to name, in hex, such as that of the request's stamp", "hex"],
     ["namespace", "the namespace whose quorum key signs (default: that of the kind, such as prod/notarizer)"],
     ["tolerance", "how long a token is accepted after it expired, such as 30s, for clocks that differ (default: 0s)"],
-    ["now", "RFC 3339: the time of the verification (default: the clock)"],
+    NOW,
     TEXT_OR_JSON,
   ],
   demo: [["out", "the folder for its files, which must be new or empty (default: a temporary folder)", "folder"]],
@@ -482,13 +494,13 @@ export const COMMAND_OPTIONS = {
     ["app", "the applications to check (default: all)"],
     ["namespace", "namespaces: every release must be of one of them; each namespace has its own history", "name..."],
     ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
-    ["policy", "a policy: releases are checked by the manifestSet and minNonce of its deployments"],
+    POLICY,
     ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
     ["skip-unapproved", "count releases that only lack a manifest or approvals, and otherwise leave them out"],
     TEXT_OR_JSON,
   ],
   review: [
-    ["policy", "the policy whose pins the manifest has to meet"],
+    POLICY,
     ...SIGNED_POLICY,
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
@@ -500,9 +512,9 @@ export const COMMAND_OPTIONS = {
     ["binary", "the application's binary, for its pivot hash; - for stdin"],
     ["role-arn", "the IAM role of the parent instance, for PCR3"],
     ["instance-id", "the parent instance, for PCR4"],
-    ["policy", "the policy that must pin what was measured"],
+    POLICY,
     ...SIGNED_POLICY,
-    ["provenance", "Sigstore bundles of the binary's build, which the policy demands; also several as JSON Lines"],
+    PROVENANCE,
     TEXT_OR_JSON,
   ],
   explain: [TEXT_OR_JSON],
@@ -531,7 +543,7 @@ export const COMMAND_OPTIONS = {
     ["all-activities", "with --verify-addresses: read all activities, and not only those of the types that are known"],
     ["fail-on-warning", "refuse a result if anything weakens its good verdict (a warning in its report)"],
     ["health-file", "rewrite this file every 5 seconds while the proxy serves, and remove it at the end"],
-    ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
+    TIMEOUT,
     LOG_FORMAT,
   ],
   "key new": [

@@ -302,7 +302,7 @@ const releaseCheck: Judge = async (world, side) => {
   // A namespace that no release has is wrong usage: the honest release is beside the other one.
   const isBeside = own.includes("--namespace") && side === "other";
   const folder = releaseFolder(isBeside ? [world.honest, world.other] : [world[side]], STRANGERS);
-  const { code, stdout, stderr } = await run("release", "check", folder, ...demand, ...JSON_REPORT);
+  const { code, stdout, stderr } = await run("policy", "check-releases", folder, ...demand, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
   const { releases, histories } = JSON.parse(stdout) as ReleaseJson;
   const codes = [...releases, ...histories].flatMap(({ faults }) => faults.map((fault) => fault.code));
