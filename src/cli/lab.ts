@@ -172,7 +172,7 @@ ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
 In another terminal: pin the newest release that the operators approved, and verify the enclave that runs it. VERIFIED:
   $ cd ${shellWord(folder)}
   $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
-  $ ${bootproof} release check ${files.releasesFolder} ${operators}
+  $ ${bootproof} policy check-releases ${files.releasesFolder} ${operators}
   $ ${bootproof} pin --release ${files.newestRelease} --app signer ${operators} ${anchor} > lab-published.json
   $ ${bootproof} fetch --app signer ${key} > lab-boot.json
   $ ${bootproof} verify --boot-proof lab-boot.json --app-proof ${files.appProofFile} --policy lab-published.json

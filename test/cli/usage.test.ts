@@ -23,7 +23,8 @@ describe("wrong usage", () => {
     ["pin a", "too many arguments: pin takes none, not a"],
     [
       "bundle --now",
-      "--now: TIME is required after it: RFC 3339: the current time, from which ages are counted, for repeatable runs (default: the clock)",
+      "--now: TIME is required after it: RFC 3339: the current time, from which ages are counted, for repeatable " +
+        "runs (default: the clock)",
     ],
     ["lab --fault", "--fault: FAULT is required after it: misbehave in this way; may be given several times"],
     [
