@@ -143,8 +143,11 @@ export function namedSharing(
 export interface SignedBytes {
   /** As in {@link Evidence}. */
   readonly bootProof: unknown;
-  /** The signed bytes, or their hex digits. The library never reads a text as the bytes of that text. */
-  readonly message: Uint8Array | string;
+  /**
+   * The signed bytes, or their hex digits, bare or as a {@link NamedEvidence} of them. The library never reads a text
+   * as the bytes of that text.
+   */
+  readonly message: Uint8Array | string | NamedEvidence;
   /** Key of 130 bytes, or its signing half of 65, in hex or as bytes. Default: the key that the boot proof attests. */
   readonly publicKey?: Uint8Array | string;
   /** Signature of 64 bytes or in DER, in hex or as bytes, over SHA-256 of the message. */
@@ -554,7 +557,7 @@ export function copySignedBytes(
 ): { readonly copied: CopiedEvidence; readonly setting: VerifySetting } {
   const { bootProof, provenance, message, publicKey, signature, scheme } = typedOptions("signed", signed, {
     bootProof: unchecked,
-    message: namedBytes as Shape<never>,
+    message: namedBytes as Shape<SignedBytes["message"]>,
     publicKey: demand(bytesOrHex),
     signature: bytesOrHex,
     scheme: demand(text),
@@ -565,7 +568,7 @@ export function copySignedBytes(
   const { expected, ...options } = typedOptions("options", given, { ...shapes, expected: expectedBytes });
   const setting = readOptions(options);
   const copied = copyEvidence({ bootProofs: [bootProof], ...(provenance && { provenance }) }, setting);
-  const piece = message as unknown as NamedEvidence;
+  const piece = message as NamedEvidence;
   const bytes = piece.value as Uint8Array | string;
   const own = { message: bytes, publicKey: publicKey ?? null, signature, scheme: scheme ?? APP_PROOF_SCHEME, expected };
   const [boot, ...builds] = copied.given;

@@ -315,7 +315,7 @@ describe("the page of the state in docs/ci.md", () => {
       return [code, expect.stringContaining(word), { schemaVersion: 1, label: "deployment", message, color }];
     };
     const boot = "my evidence/boot proof.json";
-    expect(stateOf(boot)).toEqual(state(0, "Verified", "verified", "green"));
+    expect(stateOf(boot)).toEqual(state(0, "VERIFIED with 3 warnings", "verified", "green"));
     expect(stateOf(boot, "other policy.json")).toEqual(state(1, "REJECTED", "rejected", "red"));
     expect(stateOf("gone.json")).toEqual(state(2, "NOT VERIFIED", "not verified", "lightgrey"));
     expect(steps.slice(-2).map((step) => step.if)).toEqual(["always()", "always()"]);

@@ -1,6 +1,13 @@
 /** Reads or fetches the evidence of one verification, and verifies it. */
 import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import {
+  type Evidence,
+  NamedEvidence,
+  type VerifyOptions,
+  verifyAttestation,
+  verifyEvidence,
+  verifySignedBytes,
+} from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
@@ -42,10 +49,39 @@ export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<V
     files.throwFaults();
     return judgeDocument(file, document!, document!, given);
   }
+  if (flags.signedMessage !== undefined) return judgeMessage(asked, given, files, io);
   const evidence = { ...(await evidenceOf(request, source, files, io)), ...builds };
   const options = answerable(evidence, given, request);
   io.progress(`verifying ${piecesText(evidence)}`);
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
+}
+
+/** Judges bytes that an application signed, with the boot proof that the options name or that is fetched by its key. */
+async function judgeMessage(
+  { request: { flags, source }, builds }: Judged,
+  given: VerifyOptions,
+  files: InputFiles,
+  io: Io,
+): Promise<VerifiedSource> {
+  const { signedMessage, signature = "", publicKey, expect } = flags;
+  const message = await files.raw(signedMessage!);
+  const expected = expect === undefined ? null : await files.raw(expect);
+  if (source.kind !== "files" && source.kind !== "key") throw new UsageError(["--signed-message: give --boot-proof"]);
+  files.throwFaults();
+  const evidence = { ...(await evidenceOf({ flags }, source, files, io)), ...builds };
+  const [bootProof, ...others] = evidence.bootProofs;
+  if (others.length > 0)
+    throw new UsageError([`--signed-message: one boot proof is required, not ${1 + others.length}`]);
+  const signed = {
+    ...builds,
+    bootProof,
+    message: new NamedEvidence(nameOf(signedMessage!), message!),
+    signature,
+    ...(publicKey !== undefined && { publicKey }),
+  };
+  io.progress("verifying signed bytes");
+  const { report } = await verifySignedBytes(signed, { ...given, expected: expected ?? null });
+  return { report, evidence, options: given, bundle: null };
 }
 
 /** Judges a bare document. `file` is the content of its file, or the page that has it. */
@@ -77,7 +113,7 @@ function answerable(
 }
 
 async function evidenceOf(
-  { flags }: VerifyRequest,
+  { flags }: Pick<VerifyRequest, "flags">,
   source: Exclude<Source, { kind: "bundle" }>,
   files: InputFiles,
   io: Io,

@@ -38,6 +38,10 @@ warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`,
   A bare attestation document (binary, base64 or hex):
     $ bootproof verify --attestation document.cbor --no-policy
 
+  Bytes that an application signed and that are no app proof, compared with your own:
+    $ bootproof verify --boot-proof boot.json --signed-message digest.bin --signature HEX --expect mine.bin \\
+        --policy policy.json
+
   Fetch from the service and verify (with the connection from the environment):
     $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json

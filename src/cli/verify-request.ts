@@ -1,5 +1,7 @@
 /** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
+import { resolve } from "node:path";
 import type { VerifyOptions } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
 import type { Detail } from "../show/checks.js";
 import type { ReportFormat } from "../report/report.js";
 import type { ExpectedPayload } from "../verify/expected-payload.js";
@@ -73,6 +75,7 @@ export function requestOf(
   refuseCombinations(args, flags, bundle !== undefined);
   const format = reportFormatOf(args, flags.format);
   refuseForFormat(args, flags, format);
+  refuseAroundMessage(args, flags, format);
   const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
@@ -94,6 +97,34 @@ function refuseForFormat(
     args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
 }
 
+/** The options that are about `--signed-message` only. */
+const OF_MESSAGE = ["signature", "public-key", "expect"] as const;
+
+/** Reports what cannot be checked with signed bytes, and options about them where there are none. */
+function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, format: ReportFormat): void {
+  const { signedMessage, signature, publicKey, expect, bootProof } = flags;
+  if (signedMessage === undefined) {
+    for (const name of OF_MESSAGE.filter((one) => args.has(one))) args.fault(`--${name} requires --signed-message`);
+    return;
+  }
+  const others = ["app-proof", "activity", "app", "activity-id", "attestation", ...OF_REQUEST] as const;
+  refuseBeside(args, "signed-message", "names bytes that are no app proof", others);
+  if (args.has("boot-proof") && args.has("organization-id"))
+    args.fault("--organization-id: signed bytes name no organization: leave it out");
+  if (signature === undefined) args.fault("--signed-message requires --signature");
+  refuseNoHex(args, "signature", signature);
+  refuseNoHex(args, "public-key", publicKey);
+  if (bootProof.length > 1) args.fault("--signed-message: give one --boot-proof, that of the application that signed");
+  if (expect !== undefined && resolve(expect) === resolve(signedMessage))
+    args.fault("--expect: the file of --signed-message itself: give your own bytes, computed from what you sent");
+  if (["html", "vsa"].includes(format))
+    args.fault(`--format ${format}: it has no form for signed bytes: give another format`);
+}
+
+function refuseNoHex(args: ArgumentReader, option: OptionName, text: string | undefined): void {
+  if (text !== undefined && fromHex(text) === null) args.fault(`--${option}: expected bytes in hex, without 0x`);
+}
+
 const LEVELS = ["summary", "quiet", "verbose"] as const;
 
 /** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
@@ -109,7 +140,7 @@ function levelOf(args: ArgumentReader, { stdout }: Io): Level {
  * chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", ...OF_REQUEST] as const;
+  const others = ["app-proof", "activity", "activity-id", "signed-message", ...OF_REQUEST] as const;
   const own = ["boot-proof", "ephemeral-key", "app"] as const;
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
@@ -122,8 +153,8 @@ const OF_REQUEST = ["request", "signer-key", "address", "payload", "challenge"] 
  * given with it.
  */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
-  if (stray.length === 1 && ![...EVIDENCE_FILES, "app" as const, "attestation" as const].some((name) => args.has(name)))
-    return stray[0];
+  const others = [...EVIDENCE_FILES, "app", "attestation", "signed-message"] as const;
+  if (stray.length === 1 && !others.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
     args.fault(
       `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
@@ -260,15 +291,15 @@ function perhapsTaken({ address, provenance }: Flags<"verify">): string {
 }
 
 /**
- * Returns the part of the expectation that needs no file. A bare document names no organization, so none is expected.
+ * Returns the part of the expectation that needs no file. A bare document and signed bytes name no organization, so
+ * none is expected.
  */
 function expectedOf(
   args: ArgumentReader,
   flags: Flags<"verify">,
   io: Io,
 ): Pick<VerifyRequest, "organizationId" | "publicKey" | "payload"> {
-  const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
-  if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
+  const organizationId = ownerOf(args, flags, io);
   const hasOwner = (organizationId ?? flags.request) !== undefined;
   if (args.has("activity-id") && !hasOwner)
     args.fault("--activity-id also requires the organization: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
@@ -278,6 +309,12 @@ function expectedOf(
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
   return { organizationId, publicKey: signerKeyOf(args, flags), payload };
+}
+
+function ownerOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): string | undefined {
+  if (args.has("attestation") || args.has("signed-message")) return undefined;
+  if (!asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
+  return organizationOf(flags, io);
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {

@@ -232,7 +232,10 @@ function pageRow(row: TableRow): Row {
     { label: "Activity, service's word", text: activityId ?? "None was found." },
     { label: "Proof", text: isProven ? `An enclave signed this address at ${provenAt}.` : (reason ?? "None.") },
     { label: "Enclave", text: enclave },
-    { label: "Seed", text: `${seed} ${SEED}`.trim() },
+    ...labelled(
+      "Seed",
+      [seed, SEED].filter((text) => text !== ""),
+    ),
   ];
   const below: Row[] = [...tableRow(row).below!, { text: "What it rests on", fold: "closed", below: rests }];
   return { ...tableRow(row), below };

@@ -89,7 +89,7 @@ function rowList(rows: readonly Row[]): Markup {
 function rowElement(row: Row): Markup {
   const { label, id, text, fold, below = [] } = row;
   const head = [
-    ...(label === undefined ? [] : [element("strong", {}, printable(label)), " "]),
+    ...(label === undefined || label === "" ? [] : [element("strong", {}, printable(label)), " "]),
     ...(id === undefined ? [] : [element("code", { class: "id" }, printable(id)), " "]),
     ...(text === undefined ? [] : [shown(text, row)]),
   ];

@@ -85,6 +85,7 @@ export const CLI_OPTIONS = {
   drop: OF_PIN,
   "deployment-id": not("what fetch asks for: fetch judges nothing"),
   "ephemeral-key": "option ephemeralKey",
+  expect: not("of verify --signed-message alone: test/cli/signed-message.test.ts"),
   expected: not("the rows of expected give it to audit"),
   "fail-on-warning": "option acceptance",
   head: OF_LOG,
