@@ -17,7 +17,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
 npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @turnkey/cosmjs@0.8.2 @turnkey/http@6.6.0 \
-  @noble/curves@2.4.0 @noble/hashes@2.4.0 @cosmjs/proto-signing@0.33.1
+  @noble/curves@2.4.0 @noble/hashes@2.4.0 @cosmjs/proto-signing@0.33.1 || exit 77
 cat > run.mjs <<'END'
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -16,7 +16,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
-npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @turnkey/cosmjs@0.8.2 @noble/curves@2.4.0
+npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @turnkey/cosmjs@0.8.2 @noble/curves@2.4.0 ||
+  exit 77
 cat > run.mjs <<'END'
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -17,7 +17,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
 npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @turnkey/eip-1193-provider@3.0.3 \
-  @turnkey/http@2.17.1 viem@2.57.20
+  @turnkey/http@2.17.1 viem@2.57.20 || exit 77
 cat > run.mjs <<'END'
 import { createServer } from "node:http";
 import { createEIP1193Provider } from "@turnkey/eip-1193-provider";

@@ -23,7 +23,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
-npm install --silent --no-audit --no-fund --ignore-scripts --save-exact jose@6.2.17
+npm install --silent --no-audit --no-fund --ignore-scripts --save-exact jose@6.2.17 || exit 77
 cat > run.mjs <<'END'
 import { webcrypto } from "node:crypto";
 import { SignJWT, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose";

@@ -21,7 +21,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
-npm install --silent --no-audit --no-fund --ignore-scripts --save-exact json-schema-to-typescript@16.0.0
+npm install --silent --no-audit --no-fund --ignore-scripts --save-exact json-schema-to-typescript@16.0.0 || exit 77
 cat > run.mjs <<'END'
 import { compile } from "json-schema-to-typescript";
 

@@ -20,7 +20,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
 npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @turnkey/wallet-stamper@1.1.27 \
-  @turnkey/crypto@2.13.2 @noble/curves@2.4.0 viem@2.37.0
+  @turnkey/crypto@2.13.2 @noble/curves@2.4.0 viem@2.37.0 || exit 77
 cat > run.mjs <<'END'
 import { createRequire } from "node:module";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
