@@ -19,7 +19,13 @@ def status_by_jwcrypto(token, keys, alg):
     return json.loads(read.claims)["ear_status"]
 
 
-READERS = {"PyJWT": status_by_pyjwt, "jwcrypto": status_by_jwcrypto}
+def status_by_python_jose(token, keys, alg):
+    from jose import jwt
+
+    return jwt.decode(token, keys, algorithms=[alg])["ear_status"]
+
+
+READERS = {"PyJWT": status_by_pyjwt, "jwcrypto": status_by_jwcrypto, "python-jose": status_by_python_jose}
 
 
 def answer(reader, case):

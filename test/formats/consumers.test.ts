@@ -3,19 +3,26 @@
  * `node_modules` have those of npm, and BOOTPROOF_PYTHON (default: python3) a Python with PyJWT and jwcrypto.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { type KeyObject, generateKeyPairSync } from "node:crypto";
+import { type KeyObject, X509Certificate, generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { afterAll, describe, expect, it } from "vitest";
 import { SCHEMAS } from "../../bin/schemas.js";
+import { toHex } from "../../src/bytes.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
+import type { Certificate } from "../../src/decode/certificate.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { renderEar, renderSarif } from "../../src/formats/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { startHealth } from "../../src/run/node.js";
+import { type AddressResult, tableCsv } from "../../src/show/addresses.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { forge, judge, lab } from "../attacks/support.js";
+import { readVector } from "../support/vectors.js";
 import { NOTICES, TOLD } from "./told.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-consumers-"));
@@ -26,10 +33,16 @@ const SCRIPT = fileURLToPath(new URL("consumers.py", import.meta.url));
 const TOOLS = process.env["BOOTPROOF_CONSUMERS"] ?? "";
 const PYTHON = process.env["BOOTPROOF_PYTHON"] ?? "python3";
 
+function isAtLeast(version: string, [major, minor]: readonly number[]): boolean {
+  const [ofMajor = -1, ofMinor = 0] = version.split(".").map(Number);
+  return ofMajor > major! || (ofMajor === major && ofMinor >= minor!);
+}
+
 /** Why a program of npm is not tried, in the name of its tests. */
 function absent(tool: string): string {
   if (TOOLS === "") return " (skipped: BOOTPROOF_CONSUMERS names no folder with it)";
-  return existsSync(join(TOOLS, "node_modules/.bin", tool)) ? "" : ` (skipped: it is not in ${TOOLS})`;
+  const places = [`node_modules/.bin/${tool}`, `node_modules/${tool}`];
+  return places.some((place) => existsSync(join(TOOLS, place))) ? "" : ` (skipped: it is not in ${TOOLS})`;
 }
 
 function run(tool: string, ...args: readonly string[]): void {
@@ -52,29 +65,33 @@ const write = (name: string, content: unknown): void =>
   writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
 
 describe("EAR", () => {
-  type Refusing = readonly ("jose" | "PyJWT" | "jwcrypto")[];
+  type Reader = "jose" | "fast-jwt" | "jsonwebtoken" | "PyJWT" | "jwcrypto" | "python-jose";
   interface Row {
-    readonly key: "P-256" | "Ed25519" | "RSA";
+    readonly key: "P-256" | "P-384" | "Ed25519" | "RSA";
     readonly alg: string;
     /** The `alg` of the key in the set. */
     readonly set: string | undefined;
-    readonly refusing: Refusing;
+    readonly refusing: readonly Reader[];
   }
+  const NO_EDDSA = ["jsonwebtoken", "python-jose"] as const;
+  const NO_ED25519 = [...NO_EDDSA, "fast-jwt"] as const;
   const ROWS: readonly Row[] = [
     { key: "P-256", alg: "ES256", set: undefined, refusing: [] },
     { key: "P-256", alg: "ES256", set: "ES256", refusing: [] },
-    { key: "Ed25519", alg: "EdDSA", set: undefined, refusing: [] },
-    { key: "Ed25519", alg: "EdDSA", set: "EdDSA", refusing: [] },
-    { key: "Ed25519", alg: "EdDSA", set: "Ed25519", refusing: ["jose", "PyJWT"] },
-    { key: "Ed25519", alg: "Ed25519", set: undefined, refusing: ["PyJWT"] },
-    { key: "Ed25519", alg: "Ed25519", set: "EdDSA", refusing: ["jose", "PyJWT"] },
-    { key: "Ed25519", alg: "Ed25519", set: "Ed25519", refusing: ["PyJWT"] },
-    { key: "RSA", alg: "PS256", set: undefined, refusing: ["PyJWT"] },
-    { key: "RSA", alg: "PS256", set: "PS256", refusing: [] },
+    { key: "P-384", alg: "ES384", set: undefined, refusing: [] },
+    { key: "Ed25519", alg: "EdDSA", set: undefined, refusing: NO_EDDSA },
+    { key: "Ed25519", alg: "EdDSA", set: "EdDSA", refusing: NO_EDDSA },
+    { key: "Ed25519", alg: "EdDSA", set: "Ed25519", refusing: [...NO_EDDSA, "jose", "PyJWT"] },
+    { key: "Ed25519", alg: "Ed25519", set: undefined, refusing: [...NO_ED25519, "PyJWT"] },
+    { key: "Ed25519", alg: "Ed25519", set: "EdDSA", refusing: [...NO_ED25519, "jose", "PyJWT"] },
+    { key: "Ed25519", alg: "Ed25519", set: "Ed25519", refusing: [...NO_ED25519, "PyJWT"] },
+    { key: "RSA", alg: "PS256", set: undefined, refusing: ["PyJWT", "python-jose"] },
+    { key: "RSA", alg: "PS256", set: "PS256", refusing: ["python-jose"] },
   ];
   const jwkOf = (key: KeyObject): { kty: string } => key.export({ format: "jwk" }) as { kty: string };
   const pairs = {
     "P-256": generateKeyPairSync("ec", { namedCurve: "P-256" }),
+    "P-384": generateKeyPairSync("ec", { namedCurve: "P-384" }),
     Ed25519: generateKeyPairSync("ed25519"),
     RSA: generateKeyPairSync("rsa", { modulusLength: 2048 }),
   };
@@ -99,18 +116,51 @@ describe("EAR", () => {
     expect(answer).toBe(row.refusing.includes("jose") ? refused : "affirming");
   });
 
-  describe.each(["PyJWT", "jwcrypto"] as const)("is read by %s in a key set", (reader) => {
-    const module = { PyJWT: "jwt", jwcrypto: "jwcrypto" }[reader];
-    const isThere = spawnSync(PYTHON, ["-c", `import ${module}, cryptography`]).status === 0;
-    const reason = isThere ? "" : ` (skipped: ${PYTHON} has no ${reader}; BOOTPROOF_PYTHON names one)`;
+  const wantedOf = (reader: Reader): string[] =>
+    ROWS.map((row) => `${named(row)}: ${row.refusing.includes(reader) ? "refused" : "affirming"}`);
+
+  type Read = (token: string, key: string, alg: string) => { readonly ear_status: string };
+  interface FastJwt {
+    createVerifier(options: object): (token: string) => ReturnType<Read>;
+  }
+  interface JsonWebToken {
+    verify(token: string, key: string, options: object): ReturnType<Read>;
+  }
+  const load = (name: string): unknown => createRequire(join(TOOLS, "index.js"))(name);
+  const READERS: Readonly<Record<string, Read>> = {
+    "fast-jwt": (token, key, alg) => (load("fast-jwt") as FastJwt).createVerifier({ key, algorithms: [alg] })(token),
+    jsonwebtoken: (token, key, alg) => (load("jsonwebtoken") as JsonWebToken).verify(token, key, { algorithms: [alg] }),
+  };
+  describe.each(["fast-jwt", "jsonwebtoken"] as const)("is read by %s under the key as PEM", (reader) => {
+    const reason = absent(reader);
+    it.skipIf(reason !== "")(`as docs/interoperability.md says${reason}`, async () => {
+      const found = ROWS.map(async (row) => {
+        const { token, alg } = await caseOf(row);
+        const key = pairs[row.key].publicKey.export({ type: "spki", format: "pem" }).toString();
+        const answer = await Promise.resolve()
+          .then(() => READERS[reader]!(token, key, alg).ear_status)
+          .catch(() => "refused");
+        return `${named(row)}: ${answer}`;
+      });
+      expect(await Promise.all(found)).toEqual(wantedOf(reader));
+    });
+  });
+
+  describe.each(["PyJWT", "jwcrypto", "python-jose"] as const)("is read by %s in a key set", (reader) => {
+    // Older ones, such as those of Debian 12 for the first two, know less or have other functions.
+    const oldest = { PyJWT: [2, 15], jwcrypto: [1, 6], "python-jose": [3, 3] }[reader];
+    const asked = `import importlib.metadata as m; print(m.version("${reader}"))`;
+    const version = spawnSync(PYTHON, ["-c", asked], { encoding: "utf8" }).stdout?.trim() ?? "";
+    const isThere = isAtLeast(version, oldest);
+    const has = version === "" ? `no ${reader}` : `${reader} ${version}`;
+    const reason = isThere ? "" : ` (skipped: ${PYTHON} has ${has}; BOOTPROOF_PYTHON names another)`;
     it.skipIf(!isThere)(`as docs/interoperability.md says${reason}`, async () => {
       const input = JSON.stringify(await Promise.all(ROWS.map(caseOf)));
       const { answers } = JSON.parse(execFileSync(PYTHON, [SCRIPT, reader], { input, encoding: "utf8" })) as {
         readonly answers: readonly string[];
       };
       const found = ROWS.map((row, at) => `${named(row)}: ${answers[at]!.replace(/^refused: .*/s, "refused")}`);
-      const wanted = ROWS.map((row) => `${named(row)}: ${row.refusing.includes(reader) ? "refused" : "affirming"}`);
-      expect(found).toEqual(wanted);
+      expect(found).toEqual(wantedOf(reader));
     });
   });
 });
@@ -168,5 +218,108 @@ describe("SARIF", () => {
     run("sarif-multitool", "validate", ...logs, "--output", "found.json", "--log", "ForceOverwrite");
     const { runs } = JSON.parse(text("found.json")) as { readonly runs: readonly { readonly results: object[] }[] };
     expect(runs.flatMap(({ results }) => results)).toEqual([]);
+  });
+});
+
+/** Why a test by a module of Python is skipped, or by a program. */
+function withoutModule(module: string): string {
+  const isThere = spawnSync(PYTHON, ["-c", `import ${module}`]).status === 0;
+  return isThere ? "" : ` (skipped: ${PYTHON} has no ${module}; BOOTPROOF_PYTHON names another)`;
+}
+const withoutProgram = (program: string, ...args: readonly string[]): string =>
+  spawnSync(program, args).status === 0 ? "" : ` (skipped: ${program} is not installed)`;
+const python = (...args: readonly string[]): string => execFileSync(PYTHON, args, { cwd: folder, encoding: "utf8" });
+
+describe("CSV", () => {
+  const createdAt = "2026-11-28T10:00:00.000Z";
+  const result = { rows: [{ class: "derived", address: "0x01", createdAt, listed: true }] };
+  const csv = tableCsv(result as unknown as AddressResult);
+
+  const noCsvkit = withoutModule("csvkit");
+  it.skipIf(noCsvkit !== "")(`is rewritten by csvkit, unless it is told not to guess types${noCsvkit}`, () => {
+    write("addresses.csv", csv);
+    const read = (...how: string[]) => JSON.parse(python("-m", "csvkit.utilities.csvjson", ...how, "addresses.csv"))[0];
+    expect(read()).toMatchObject({ address: "0x01", createdAt: "2026-11-28T10:00:00+00:00" });
+    expect(read("--no-inference")).toMatchObject({ address: "0x01", createdAt, listed: "true" });
+  });
+});
+
+describe("results", () => {
+  const noPandas = withoutModule("pandas");
+  it.skipIf(noPandas !== "")(`have a column at, which pandas gives by its name alone${noPandas}`, () => {
+    const at = "2026-11-28T10:00:00.000Z";
+    write("results.jsonl", `${JSON.stringify({ run: "bootproof-run/1", n: 2, at, verdict: "verified" })}\n`);
+    const script = 'b = pandas.read_json("results.jsonl", lines=True); print(b["at"][0], type(b.at).__name__)';
+    expect(python("-c", `import pandas; ${script}`)).toBe(`${at} _AtIndexer\n`);
+  });
+});
+
+describe("metrics", () => {
+  const noParser = withoutModule("prometheus_client");
+  it.skipIf(noParser !== "")(`are read as text 0.0.4, and not as OpenMetrics${noParser}`, async () => {
+    const metrics = { host: "127.0.0.1", port: 0 };
+    const [now, monotonic] = [() => new Date(), () => performance.now()];
+    const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
+    const health = await startHealth({ subject, metrics, now, monotonic });
+    const answer = await fetch(`${health.url!}/metrics`);
+    write("metrics.txt", await answer.text());
+    await health.close();
+    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    const read = (parser: string): string => {
+      const imported = `from ${parser} import text_string_to_metric_families as read`;
+      const script = `${imported}; list(read(open("metrics.txt").read()))`;
+      return spawnSync(PYTHON, ["-c", script], { cwd: folder, encoding: "utf8" }).stderr;
+    };
+    expect(read("prometheus_client.parser")).toBe("");
+    expect(read("prometheus_client.openmetrics.parser")).toContain("ValueError");
+  });
+
+  const noPromtool = withoutProgram("promtool", "--version");
+  it.skipIf(noPromtool !== "")(`are found by the configuration of docs/operations.md${noPromtool}`, () => {
+    const document = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+    const [, configuration] = /```yaml\n(scrape_configs:\n[^]*?)```/.exec(document)!;
+    write("prometheus.yml", configuration!);
+    const { stderr, stdout } = spawnSync("promtool", ["check", "config", "prometheus.yml"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    const isOfDebian = spawnSync("promtool", ["--version"], { encoding: "utf8" }).stdout.includes("debian");
+    expect(stdout + stderr).toContain(isOfDebian ? "field kubernetes_sd_configs not found" : "SUCCESS");
+  });
+});
+
+describe("certificates of a genuine attestation document", () => {
+  const document = readVector("nitro/tk-rustsdk-lib-rs-20250916.cbor");
+  const { cabundle, certificate } = decodeAttestationDocument(document);
+  const pem = ({ der }: Certificate): string => certificatePem(der);
+  const noOpenssl = withoutProgram("openssl", "version");
+
+  it.skipIf(noOpenssl !== "")(`are a chain for openssl at their time, and not under -x509_strict${noOpenssl}`, () => {
+    write("root.pem", pem(cabundle[0]!));
+    write("others.pem", cabundle.slice(1).map(pem).join(""));
+    write("leaf.pem", pem(certificate));
+    const verify = (...how: string[]): string => {
+      const args = ["verify", ...how, "-CAfile", "root.pem", "-untrusted", "others.pem", "leaf.pem"];
+      const { stdout, stderr } = spawnSync("openssl", args, { cwd: folder, encoding: "utf8" });
+      return stdout + stderr;
+    };
+    const time = String(Date.parse("2025-09-16T22:00:00Z") / 1000);
+    expect(verify("-attime", time)).toBe("leaf.pem: OK\n");
+    expect(verify("-x509_strict", "-attime", time)).toContain("error 85 at 0 depth lookup");
+    expect(verify()).toContain("certificate has expired");
+  });
+
+  it.skipIf(noOpenssl !== "")(`have serial numbers that differ in spelling alone${noOpenssl}`, () => {
+    for (const each of [...cabundle, certificate]) {
+      write("one.pem", pem(each));
+      const args = ["x509", "-in", "one.pem", "-noout", "-serial"];
+      const ofOpenssl = execFileSync("openssl", args, { cwd: folder, encoding: "utf8" }).trim().replace("serial=", "");
+      expect(new X509Certificate(each.der).serialNumber).toBe(ofOpenssl);
+      expect(
+        toHex(each.serialNumber)
+          .replace(/^(?:00)+/, "")
+          .toUpperCase(),
+      ).toBe(ofOpenssl);
+    }
   });
 });
