@@ -190,9 +190,11 @@ function uriOf(path: string): string {
   return (isAbsolute ? "file:///" : "") + encoded.join("/");
 }
 
+/** By a mask, since `BigInt.asUintN` of QuickJS answers with negative numbers. */
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  for (const byte of new TextEncoder().encode(text))
+    hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
   return hash.toString(16).padStart(16, "0");
 }
 

@@ -174,9 +174,11 @@ function numberOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes) || "0"}`);
 }
 
-/** Encodes an integer in 32 bytes. */
+const WORD = (1n << 256n) - 1n;
+
+/** Encodes an integer in 32 bytes. By a mask, since `BigInt.asUintN` of QuickJS answers with negative numbers. */
 function word(value: bigint): Uint8Array {
-  return fromHex(BigInt.asUintN(256, value).toString(16).padStart(64, "0"))!;
+  return fromHex((value & WORD).toString(16).padStart(64, "0"))!;
 }
 
 // Digests of JSON.

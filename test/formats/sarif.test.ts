@@ -1,5 +1,5 @@
 /** SARIF: held against the published schema, and against what code scanning demands beyond it. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CHECK_IDS, CHECK_TITLES } from "../../src/checks.js";
 import { renderSarif, renderSarifFailure } from "../../src/formats/sarif.js";
 import { explainCheck } from "../../src/report/explanations.js";
@@ -216,6 +216,14 @@ describe("SARIF", () => {
     expect(printOf({ detail: "another", actual: "another" })).toBe(printOf({}));
     expect(printOf({ about: "boot[1]" })).not.toBe(printOf({}));
     expect(printOf({ id: "policy.age" })).not.toBe(printOf({}));
+  });
+
+  it("has the same fingerprint in QuickJS, whose asUintN answers with negative numbers", () => {
+    const printed = (): string => runOf(rejected([FAILED])).results[0]!["partialFingerprints"].primaryLocationLineHash;
+    const before = printed();
+    const stub = vi.spyOn(BigInt, "asUintN").mockImplementation((bits, value) => BigInt.asIntN(bits, value));
+    expect(printed()).toBe(before);
+    stub.mockRestore();
   });
 
   it("lets evidence make no links and no arguments of messages", () => {

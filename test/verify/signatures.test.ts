@@ -127,6 +127,30 @@ describe("typed data at a bound is checked, and beyond it is not, before anythin
   });
 });
 
+/** What QuickJS answers from 32 bits on (findings/quickjs-as-uint-n.sh). */
+function asQuickJs(): void {
+  vi.spyOn(BigInt, "asUintN").mockImplementation((bits, value) => BigInt.asIntN(bits, value));
+}
+
+describe("in QuickJS", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("typed data has the same digest", () => {
+    const data = typed({ Root: members("int256", "uint256") }, { m0: "-1", m1: (2n ** 256n - 1n).toString() });
+    const digest = digestOf(data);
+    asQuickJs();
+    expect(digestOf(data)).toBe(digest);
+  });
+
+  it("a signature of a transaction is read, also one whose r has its highest bit", () => {
+    const r = "ff".repeat(32);
+    asQuickJs();
+    const { signatureOf } = unsignedEthereum(fromHex(`c6${"80".repeat(6)}`)!);
+    const signature = signatureOf(fromHex(`f849${"80".repeat(6)}1ba0${r}a0${"11".repeat(32)}`)!)!;
+    expect([toHex(signature.r), signature.yParity]).toEqual([r, 0]);
+  });
+});
+
 describe("typed data that no wallet signs is not checked", () => {
   it.each<[what: string, data: Typed, reason: string]>([
     ["two members of one name", typed({ Root: [...members("uint8"), ...members("uint8")] }, { m0: 1 }), "of one name"],
