@@ -27,7 +27,7 @@ export const COMMANDS = {
     },
     review: {
       summary: "compare a manifest with a policy before anyone approves it",
-      operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
+      operands: { "[manifest]": "a manifest or an envelope; - for stdin" },
       load: async () => (await import("./review.js")).addReviewCommand,
     },
     explain: {

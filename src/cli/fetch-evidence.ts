@@ -1,4 +1,5 @@
 /** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
+import { fromBase64 } from "../bytes.js";
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
 import { misspelt, provisioningForm, stateInstead } from "../decode/evidence-members.js";
@@ -74,6 +75,31 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
   if (attestationDocument && manifestEnvelope)
     return { attestationDocument, manifestEnvelope, ...(provisioningState && { provisioningState }) };
   throw unreachable(connection, [stateInstead(details) ?? NO_DETAILS]);
+}
+
+/**
+ * Returns the bytes of a deployment's manifest, which nobody vouches for. Throws {@link UnreachableError} for the
+ * deployment of another id or organization.
+ */
+export async function fetchManifest(deploymentId: string, connection: Connection, io: Io): Promise<Uint8Array> {
+  const client = await connect(connection, io);
+  io.progress(`fetching the manifest of the deployment from ${hostOf(connection)}`);
+  const { tvcDeployment } = await reached(client.getTvcDeployment({ deploymentId }), connection);
+  const { id, organizationId, manifest } = tvcDeployment;
+  const bytes = fromBase64(manifest.manifest);
+  const faults = [
+    ...(id === deploymentId ? [] : [`id is ${id}, ${deploymentId} was requested`]),
+    ...(organizationId === connection.organizationId
+      ? []
+      : [`organizationId is ${organizationId}, ${connection.organizationId} was requested`]),
+    ...(bytes === null ? ["its manifest is not base64"] : []),
+  ];
+  if (faults.length > 0)
+    throw unreachable(
+      connection,
+      faults.map((fault) => `get_tvc_deployment: ${fault}`),
+    );
+  return bytes!;
 }
 
 /**

@@ -508,10 +508,12 @@ export const COMMAND_OPTIONS = {
   review: [
     POLICY,
     ...SIGNED_POLICY,
+    ["deployment-id", "instead of MANIFEST: fetch the manifest of this deployment of yours from the service"],
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
     ["previous", "the manifest or envelope that this one replaces: unpinned members pass if they are unchanged"],
     ["accept", "unpinned members whose values you have read, before and after: dns, version, workloads.NAME.mounts"],
+    ...CONNECTION,
     TEXT_OR_JSON,
   ],
   measure: [

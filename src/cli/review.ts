@@ -1,8 +1,10 @@
 /** `bootproof review`: compares a manifest with a policy before anyone approves it. */
+import { MalformedError, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import type { ManifestReview } from "../review/review.js";
 import { measuredBuild } from "./built.js";
 import { commandOf } from "./command.js";
+import { type Connection, connectionOf, connectionOptionsGiven, CONNECTION_HELP } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
@@ -13,9 +15,10 @@ import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 
 const EXAMPLES = `
-MANIFEST is a manifest or an envelope, JSON or Borsh. It is compared with every pin of the policy that a manifest can
-meet, with the image and the binary that were built, and with the manifest before it. Nothing here shows that any
-hardware booted it: verify a boot proof for that, with bootproof verify.
+MANIFEST is a manifest or an envelope, JSON or Borsh; --deployment-id fetches that of a deployment of yours. It is
+compared with every pin of the policy that a manifest can meet, with the image and the binary that were built, and with
+the manifest before it. Nothing here shows that any hardware booted it: verify a boot proof for that, with bootproof
+verify.
 
 A member that no pin holds (bridgeConfig, dns, patchSet, qosCommit, restart and others) fails the review, with its
 value, unless it is as in the manifest of --previous, or --accept names it. With --previous, so does one that is
@@ -26,30 +29,44 @@ Examples:
     $ bootproof review manifest.json --policy policy.json --previous approved.json
     $ bootproof review manifest.json --policy policy.json --image app.eif --binary app --accept qosCommit
     $ bootproof review envelope.json --policy policy.json --previous approved.json --format json
+    $ bootproof review --deployment-id ID --policy policy.json --binary app
 
 Exit codes: 0 everything that was given was compared, and holds; 1 something does not; 2 wrong usage, an --accept that
-accepts nothing, or a file that is unreadable or malformed.`;
+accepts nothing, or a file that is unreadable or malformed; 3 the manifest could not be fetched.
+${CONNECTION_HELP}`;
 
-export const addReviewCommand = commandOf<"review", [manifest: string]>(
+export const addReviewCommand = commandOf<"review", [manifest: string | undefined]>(
   "review",
   {
     description:
       "Review a manifest before its approval: pins, image, binary, changes, approvals, and what is unpinned.",
+    usage: "(MANIFEST | --deployment-id ID [connection]) --policy FILE [options]",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, manifest) => {
+    const { deploymentId } = flags;
+    if ((manifest === undefined) === (deploymentId === undefined))
+      args.fault("one of MANIFEST and --deployment-id ID is required: the manifest to review");
+    const connection = deploymentId === undefined ? refuseIdle(args) : connectionOf(args, flags, io);
     args.refuseTwice("--accept", flags.accept);
     if (!args.has("policy")) args.fault("--policy FILE is required: the pins that the manifest has to meet");
     await refuseUnknown(flags.accept, args);
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const review = await reviewed(manifest, flags, files, io);
+    const given = manifest ?? { deploymentId: deploymentId!, connection: connection! };
+    const review = await reviewed(given, flags, files, io);
     refuseUnused(review);
     const { renderReview } = await import("../review/text.js");
     io.stdout.write(format === "json" ? jsonDocument(review) : renderReview(review, textOptions(io)));
     return review.ok ? EXIT.good : EXIT.rejected;
   },
 );
+
+function refuseIdle(args: ArgumentReader): undefined {
+  const idle = connectionOptionsGiven(args);
+  if (idle.length > 0)
+    args.fault(`${idle.map((name) => `--${name}`).join(", ")}: not used: only --deployment-id fetches a manifest`);
+}
 
 async function refuseUnknown(names: readonly string[], args: ArgumentReader): Promise<void> {
   const { unknownName } = await import("../review/members.js");
@@ -68,8 +85,11 @@ function refuseUnused({ faults }: ManifestReview): void {
     );
 }
 
-async function reviewed(path: string, flags: Flags<"review">, files: InputFiles, io: Io): Promise<ManifestReview> {
-  const manifest = await manifestIn(files, path, "MANIFEST");
+/** A file, or a deployment of the service. */
+type Given = string | { readonly deploymentId: string; readonly connection: Connection };
+
+async function reviewed(given: Given, flags: Flags<"review">, files: InputFiles, io: Io): Promise<ManifestReview> {
+  const manifest = typeof given === "string" ? await manifestIn(files, given, "MANIFEST") : await fetched(given, io);
   const source = await readGivenPolicy(files, flags, io);
   const previous = flags.previous === undefined ? undefined : await manifestIn(files, flags.previous, "--previous");
   const measured = await measuredBuild(flags, files, io);
@@ -87,6 +107,23 @@ async function reviewed(path: string, flags: Flags<"review">, files: InputFiles,
   );
   files.throwFaults();
   return review!;
+}
+
+/** Fetches the manifest. A malformed one is a fault of the service, and no file's. */
+async function fetched({ deploymentId, connection }: Exclude<Given, string>, io: Io): Promise<Uint8Array> {
+  const { fetchManifest, unreachable } = await import("./fetch-evidence.js");
+  const bytes = await fetchManifest(deploymentId, connection, io);
+  const { readGivenManifest } = await import("../review/manifest.js");
+  try {
+    await readGivenManifest("get_tvc_deployment: manifest", bytes);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    throw unreachable(
+      connection,
+      error.faults.map((fault) => faultText([fault])),
+    );
+  }
+  return bytes;
 }
 
 async function manifestIn(

@@ -1,15 +1,20 @@
 /** `bootproof review`: its text, its JSON, its exit codes, and what it refuses to read. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { toHex } from "../../src/bytes.js";
-import { manifestHash } from "../../src/lab/qos.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { toHex, toUtf8 } from "../../src/bytes.js";
+import { apiKeyStamper, createClient } from "../../src/client/index.js";
+import { startLab } from "../../src/lab/index.js";
+import { manifestHash, sha256 } from "../../src/lab/qos.js";
 import { ACCEPTABLE } from "../../src/review/members.js";
 import { releaseOf } from "../support/releases.js";
 import { SECTIONS, imageOf, pcrsOf } from "../support/images.js";
 import { withPivot } from "../support/manifest.js";
 import { ANCHORS, UNPINNED, approvalOf, bytesOf, deploymentOf, envelopeOf, made } from "../review/support.js";
-import { BOOT_1, bootproof, fileOf } from "./support.js";
+import { BOOT_1, bootproof, connectionTo, fileOf } from "./support.js";
 
 const V1 = withPivot(made("v1"));
 const PINS = deploymentOf(V1);
@@ -169,7 +174,7 @@ describe("exit code 2", () => {
   });
 
   it.each<[string, string[], RegExp]>([
-    ["no manifest", ["--policy", POLICY], /MANIFEST is required/],
+    ["no manifest", ["--policy", POLICY], /one of MANIFEST and --deployment-id ID is required/],
     ["no policy", [MANIFEST], /--policy FILE is required/],
     ["a policy that pins no manifest", [MANIFEST, "--policy", bare], /no deployment of kind qos/],
     ["a boot proof", [BOOT_1, "--policy", POLICY], /this is a boot proof/],
@@ -206,5 +211,64 @@ describe("exit code 2", () => {
   it("names every acceptable member in its completion", async () => {
     const { stdout } = await bootproof(["completion", "bash"]);
     for (const name of ACCEPTABLE) expect(stdout).toContain(name);
+  });
+});
+
+describe("review --deployment-id", async () => {
+  const lab = await startLab({ applications: [{ name: "quotes", binaryDigest: sha256(toUtf8("a binary")) }] });
+  afterAll(() => lab.close());
+  const { deploymentId, ephemeralKey, policyFile: pinned } = lab.application("quotes");
+  const { baseUrl, organizationId } = lab;
+  const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey) });
+  const { bootProof } = await client.getBootProof({ ephemeralKey });
+  const connection = connectionTo(lab);
+  const policy = fileOf(pinned);
+  const manifest = fileOf(Buffer.from((bootProof as { qosManifestB64: string }).qosManifestB64, "base64"));
+  const answering = async (change: (answer: Record<string, unknown>) => void): Promise<string[]> => {
+    const answer = await client.getTvcDeployment({ deploymentId });
+    const copy = structuredClone(answer.tvcDeployment) as unknown as Record<string, unknown>;
+    change(copy);
+    const server = createServer((_, response) => response.end(JSON.stringify({ tvcDeployment: copy })));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    servers.push(server);
+    const { port } = server.address() as AddressInfo;
+    return connectionTo({ baseUrl: `http://127.0.0.1:${port}`, organizationId, apiKey: lab.apiKey });
+  };
+  const servers: Server[] = [];
+  afterAll(() => servers.forEach((server) => server.close()));
+
+  it("says of the manifest of a deployment what it says of the same manifest in a file", async () => {
+    const fetched = await review("--deployment-id", deploymentId, "--policy", policy, ...connection);
+    const read = await review(manifest, "--policy", policy);
+    expect(fetched).toEqual(read);
+    expect(fetched.stdout).toContain("Nothing here shows that any hardware");
+    const binary = fileOf("another program");
+    const other = await review("--deployment-id", deploymentId, "--policy", policy, "--binary", binary, ...connection);
+    expect(other.code).toBe(1);
+    expect(other.stdout).toContain("pivotHash");
+  });
+
+  it.each<[string, (answer: Record<string, unknown>) => void, string]>([
+    ["another deployment", (answer) => (answer["id"] = "other"), `id is other, ${deploymentId} was requested`],
+    ["one of another organization", (answer) => (answer["organizationId"] = "other"), "organizationId is other"],
+    ["no base64", (answer) => (answer["manifest"] = { manifest: "%" }), "its manifest is not base64"],
+    ["no manifest", (answer) => (answer["manifest"] = { manifest: "AAAA" }), "get_tvc_deployment: manifest"],
+  ])("is exit code 3 where the service answers with %s", async (_, change, says) => {
+    const { code, stdout, stderr } = await review(
+      ...["--deployment-id", deploymentId, "--policy", policy, ...(await answering(change))],
+    );
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toContain(says);
+  });
+
+  it.each<[string, string[], string]>([
+    ["with a file", [manifest, "--deployment-id", deploymentId, ...connection], "one of MANIFEST and --deployment-id"],
+    ["without any", [], "one of MANIFEST and --deployment-id ID is required"],
+    ["without a connection", ["--deployment-id", deploymentId], "--base-url"],
+    ["which is idle beside a file", [manifest, ...connection.slice(0, 2)], "only --deployment-id fetches a manifest"],
+  ])("is exit code 2: %s", async (_, argv, says) => {
+    const { code, stderr } = await review(...argv, "--policy", policy);
+    expect(code).toBe(2);
+    expect(stderr).toContain(says);
   });
 });

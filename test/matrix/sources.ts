@@ -83,7 +83,7 @@ export const CLI_OPTIONS = {
   checkpoint: OF_LOG,
   commitment: "pin commitment",
   drop: OF_PIN,
-  "deployment-id": not("what fetch asks for: fetch judges nothing"),
+  "deployment-id": not("what fetch and review ask for: test/cli/review.test.ts holds the answer to it"),
   "ephemeral-key": "option ephemeralKey",
   expect: not("of verify --signed-message alone: test/cli/signed-message.test.ts"),
   expected: not("the rows of expected give it to audit"),
