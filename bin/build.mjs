@@ -3,7 +3,7 @@
  * threads. Also makes the JSON Schemas of policy and report. `node bin/build.mjs command` makes the command alone,
  * which needs nothing of the compiler (`npm start`).
  */
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import "./texts.mjs";
@@ -200,8 +200,6 @@ async function buildPageScript() {
   // Escapes control characters, and characters that could end the script element or change how a parser reads it.
   const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
   const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
-  // The public types of explanations name types of these declarations, which the compiler does not copy.
-  for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
   mkdirSync("dist/page", { recursive: true });
   writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
   // The import is replaced by a relative path, since some bundlers do not read "imports" of package.json.
