@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | Record<"types" | "node" | "default", string>>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 };
 

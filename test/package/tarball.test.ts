@@ -50,6 +50,9 @@ const importsOfTypes = (file: string): string[] =>
 const importsOfBundle = (file: string): string[] =>
   [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\()"(\.[^"]+)"/g)].map(([, name]) => name!);
 
+/** What Node loads: the sources, merged into few files. */
+const MERGED = "dist/node/merged/";
+
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
     // The script of pages and what runs in threads are made by the build, of all that verifies.
@@ -63,6 +66,11 @@ describe("the tarball", () => {
       importsOfTypes,
     );
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
+    const merged = closureOf(
+      MODULES.map((entry) => entry.node.replace("./", "")),
+      importsOfBundle,
+    ).filter((file) => !script.includes(file));
+    const maps = merged.filter((file) => file.startsWith(MERGED)).map((file) => `${file}.map`);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
       typeof entry === "string" ? entry.slice(2) : [],
     );
@@ -80,7 +88,7 @@ describe("the tarball", () => {
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual(
-      [...library, ...shared, ...types, ...command, ...script, ...thread, ...texts, ...beside, ...changelog].sort(),
+      [library, shared, types, merged, maps, command, script, thread, texts, beside, changelog].flat().sort(),
     );
     expect(types.length).toBeLessThanOrEqual(45);
     expect(command.length).toBeGreaterThan(5);
@@ -108,16 +116,30 @@ describe("the tarball", () => {
     expect(linked.filter((file) => !packed.files.includes(file))).toEqual([]);
   });
 
-  it("has the command bundled, and nothing of it unbundled; no maps, no second package.json", () => {
+  it("has the command bundled, and nothing of it unbundled; no second package.json", () => {
     expect(packed.files.filter((file) => /^dist\/bin\/.*(?<!\.js)$/.test(file))).toEqual([
       "dist/bin/THIRD-PARTY.txt",
       "dist/bin/bootproof.cjs",
     ]);
-    expect(
-      packed.files.filter((file) => /dist\/src\/cli\/|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
-    ).toEqual([]);
+    expect(packed.files.filter((file) => /dist\/src\/cli\/|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file))).toEqual(
+      [],
+    );
     const code = packed.files.filter((file) => /\.(?:js|cjs|d\.ts)$/.test(file));
-    expect(code.filter((file) => /sourceMappingURL|["']cbor-(?:x|extract)/.test(read(file)))).toEqual([]);
+    expect(code.filter((file) => /["']cbor-(?:x|extract)/.test(read(file)))).toEqual([]);
+  });
+
+  it("has maps of the files that are merged for Node, of names and places alone", () => {
+    const mapped = packed.files.filter(
+      (file) => /\.(?:js|cjs)$/.test(file) && read(file).includes("sourceMappingURL="),
+    );
+    const maps = packed.files.filter((file) => file.endsWith(".map"));
+    expect(mapped.map((file) => `${file}.map`)).toEqual(maps);
+    for (const map of maps) {
+      const { sources, sourcesContent } = JSON.parse(read(map)) as { sources: string[]; sourcesContent?: string[] };
+      expect(map.startsWith(MERGED)).toBe(true);
+      expect(sourcesContent).toBeUndefined();
+      expect(sources.filter((source) => !existsSync(join(ROOT, MERGED, source)))).toEqual([]);
+    }
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const BUILT = ["dist/bin/bootproof.cjs", "dist/src/index.js"];
+const BUILT = ["dist/bin/bootproof.cjs", "dist/src/index.js", "dist/node/index.js"];
 
 export default function setup(): void {
   const missing = BUILT.find((file) => !existsSync(fileURLToPath(new URL(`../../${file}`, import.meta.url))));
