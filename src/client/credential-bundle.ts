@@ -3,7 +3,7 @@
  * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md,
  * "Sessions").
  */
-import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
+import type { CipherSuite } from "@hpke/core";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { createBase58check } from "@scure/base";
 import { concatBytes, toUtf8 } from "../bytes.js";
@@ -16,7 +16,9 @@ const INFO = toUtf8("turnkey_hpke");
 const ECDH = { name: "ECDH", namedCurve: "P-256" };
 const base58check = createBase58check(sha256);
 
-function suite(): CipherSuite {
+/** Loads HPKE only here, since most clients open no bundles and its modules take long to load. */
+async function loadSuite(): Promise<CipherSuite> {
+  const { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } = await import("@hpke/core");
   return new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
 }
 
@@ -27,7 +29,8 @@ function keysOf(encapsulated: Uint8Array, receiver: Uint8Array): Uint8Array {
 
 export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): Promise<string> {
   const recipientPublicKey = await subtleCrypto().importKey("raw", receiver as BufferSource, ECDH, true, []);
-  const sender = await suite().createSenderContext({ recipientPublicKey, info: INFO });
+  const suite = await loadSuite();
+  const sender = await suite.createSenderContext({ recipientPublicKey, info: INFO });
   const encapsulated = new Uint8Array(sender.enc);
   const ciphertext = await sender.seal(plaintext, keysOf(encapsulated, receiver));
   return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
@@ -39,10 +42,11 @@ export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
   if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are not a point of P-256`);
   const point = new Uint8Array(await subtleCrypto().exportKey("raw", receiver.publicKey));
+  const suite = await loadSuite();
   try {
     const params = { recipientKey: receiver, enc: encapsulated as BufferSource, info: INFO as BufferSource };
     return new Uint8Array(
-      await suite().open(params, bytes.subarray(P256_COMPRESSED_LENGTH), keysOf(encapsulated, point)),
+      await suite.open(params, bytes.subarray(P256_COMPRESSED_LENGTH), keysOf(encapsulated, point)),
     );
   } catch {
     throw bundleError("it was sealed to another key, or changed on the way");

@@ -69,6 +69,12 @@ describe("what Node loads", () => {
     expect(files.size).toBeGreaterThan(1);
   });
 
+  it("is for the client nothing of HPKE, until something is sealed or opened", () => {
+    const texts = [...filesOf("dist/node/client/index.js", AT_ONCE)].map(textOf);
+    expect(texts.filter((text) => /\b(?:from|import)"@hpke/.test(text))).toEqual([]);
+    expect(texts.filter((text) => text.includes('import("@hpke/core")'))).toHaveLength(1);
+  });
+
   it("tells in a stack trace the function, and with maps its source and line", async () => {
     const program = `
       import { decodeBootProof } from "bootproof";
