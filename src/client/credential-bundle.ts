@@ -4,8 +4,7 @@
  * "Sessions").
  */
 import type { CipherSuite } from "@hpke/core";
-import { sha256 } from "@noble/hashes/sha2.js";
-import { createBase58check } from "@scure/base";
+import { type BytesCoder, createBase58check } from "@scure/base";
 import { concatBytes, toUtf8 } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "../door/errors.js";
@@ -14,12 +13,15 @@ import type { WebKeyPair } from "../door/platform.js";
 
 const INFO = toUtf8("turnkey_hpke");
 const ECDH = { name: "ECDH", namedCurve: "P-256" };
-const base58check = createBase58check(sha256);
 
-/** Loads HPKE only here, since most clients open no bundles and its modules take long to load. */
-async function loadSuite(): Promise<CipherSuite> {
-  const { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } = await import("@hpke/core");
-  return new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+/** Loads packages only here: most clients open no bundles, and loading these takes as long as all of the client. */
+async function loadPackages(): Promise<{ suite: CipherSuite; base58check: BytesCoder }> {
+  const [{ Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 }, { sha256 }] = await Promise.all([
+    import("@hpke/core"),
+    import("@noble/hashes/sha2.js"),
+  ]);
+  const suite = new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+  return { suite, base58check: createBase58check(sha256) };
 }
 
 /** Returns the additional authenticated data: both keys, uncompressed. */
@@ -29,7 +31,7 @@ function keysOf(encapsulated: Uint8Array, receiver: Uint8Array): Uint8Array {
 
 export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): Promise<string> {
   const recipientPublicKey = await subtleCrypto().importKey("raw", receiver as BufferSource, ECDH, true, []);
-  const suite = await loadSuite();
+  const { suite, base58check } = await loadPackages();
   const sender = await suite.createSenderContext({ recipientPublicKey, info: INFO });
   const encapsulated = new Uint8Array(sender.enc);
   const ciphertext = await sender.seal(plaintext, keysOf(encapsulated, receiver));
@@ -38,11 +40,11 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
 
 /** Decrypts a bundle. Rejects with {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
-  const bytes = decodedBundle(bundle);
+  const { suite, base58check } = await loadPackages();
+  const bytes = decodedBundle(bundle, base58check);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
   if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are not a point of P-256`);
   const point = new Uint8Array(await subtleCrypto().exportKey("raw", receiver.publicKey));
-  const suite = await loadSuite();
   try {
     const params = { recipientKey: receiver, enc: encapsulated as BufferSource, info: INFO as BufferSource };
     return new Uint8Array(
@@ -59,7 +61,7 @@ export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<
  */
 const MAX_BUNDLE = 4096;
 
-function decodedBundle(bundle: string): Uint8Array {
+function decodedBundle(bundle: string, base58check: BytesCoder): Uint8Array {
   if (bundle.length > MAX_BUNDLE) throw bundleError(`it has ${bundle.length} characters`);
   try {
     return base58check.decode(bundle);
