@@ -93,6 +93,7 @@ for (const name of new Set(mergedOf.values())) {
     sourcemap: true,
     sourcesContent: false,
     minifyWhitespace: true,
+    minifySyntax: true,
     // Node shows the line of an error that nobody caught.
     lineLimit: 120,
   });
