@@ -92,6 +92,18 @@ const BUDGETS: readonly [names: string, entry: string, kilobytes: number][] = [
   ["renderText", "bootproof", 17.9],
 ];
 
+/** What an application has loaded that verified a boot proof, and one that verified an app proof. */
+const LOADED = [57, 68] as const;
+
+it("docs/sdk-reference.md says these sizes", () => {
+  const said = readFileSync(join(ROOT, "docs/sdk-reference.md"), "utf8").replace(/\s+/g, " ");
+  const [evidence, policy, wrapped, stamper, webhook, text] = BUDGETS.map(([, , kilobytes]) => kilobytes);
+  const ofEvidence = `\`verifyEvidence\` ${evidence}, with \`parsePolicy\` and \`requireVerified\` ${policy}; `;
+  const ofClient = `\`apiKeyStamper\` ${stamper}, \`verifyWebhook\` ${webhook}, \`renderText\` ${text}, `;
+  expect(said).toContain(`${ofEvidence}${ofClient}\`verifiedFetch\` with \`parsePolicy\` ${wrapped}. `);
+  expect(said).toContain(`has loaded ${LOADED[0]} with a boot proof, and ${LOADED[1]} with an app proof.`);
+});
+
 describe.each(["browser", "neutral"] as const)("bundled for %s", (platform) => {
   it.each(BUDGETS)("%s of %s is at most %d kB", async (name, entry, kilobytes) => {
     const { bytes, parts } = await bundled(`export { ${name} } from "${entry}";`, platform);
@@ -126,9 +138,9 @@ describe("an application that verified under a policy has loaded, each file gzip
   const appProof = readVectorJson<object>("boot-proofs/appproof-1.json");
 
   it.each([
-    ["at most 57 kB with a boot proof", 57, { bootProofs: [bootProof] }],
-    ["at most 68 kB with an app proof", 68, { bootProofs: [bootProof], appProofs: [appProof] }],
-  ])("%s", async (_, kilobytes, evidence) => {
+    ["a boot proof", LOADED[0], { bootProofs: [bootProof] }],
+    ["an app proof", LOADED[1], { bootProofs: [bootProof], appProofs: [appProof] }],
+  ])("with %s at most %d kB", async (_, kilobytes, evidence) => {
     const verification = await verifyBootProof(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now });
     const policy = pinPolicy(requireAuthentic(verification).bootProof);
     const outdir = mkdtempSync(join(folder, "loaded-"));
