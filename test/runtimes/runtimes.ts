@@ -89,7 +89,7 @@ function node(name: "node20" | "node22" | "node24"): Runtime {
 /** What the README says that the command needs, and the lab. */
 export const DENO_RIGHTS = {
   verify: ["--allow-read", "--allow-env"],
-  lab: ["--allow-read", "--allow-env", "--allow-write", "--allow-net", "--allow-ffi"],
+  lab: ["--allow-read", "--allow-env", "--allow-write", "--allow-net", "--allow-sys=hostname"],
 };
 const deno = ofFiles({
   name: "Deno",
