@@ -102,7 +102,11 @@ const ROWS: Readonly<Record<Place, Row | null>> = {
 
 /** The names that `accept` takes, in the order of a manifest, without names of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
-  ...new Set(placesIn(["*"]).flatMap(({ row: one }) => (one === null ? [] : [one.name]))),
+  ...new Set(
+    placesIn(["*"])
+      .map(({ row: one }) => one?.name)
+      .filter((name) => name !== undefined),
+  ),
 ];
 
 /** Returns the reason why `accept` does not take the name, or null if it does. */
@@ -187,13 +191,18 @@ interface PlacedRow {
  * it contains them.
  */
 function placesIn(workloads: readonly string[]): readonly PlacedRow[] {
-  return Object.entries<Row | null>(ROWS).flatMap(([place, one]): PlacedRow[] => {
-    if (place !== "workloads") return [{ place, value: place, row: one }];
-    return workloads.flatMap((workload) =>
-      Object.entries<Row>(OF_WORKLOADS).map(([name, ofWorkload]) => {
-        const value = `workloads.${workload}.${name}`;
-        return { place: name === "imageDigest" ? `workloads.${workload}` : value, value, row: ofWorkload };
-      }),
-    );
+  // A runtime without flatMap loads this module, and is then told what it lacks.
+  const places: PlacedRow[] = [];
+  for (const [place, one] of Object.entries<Row | null>(ROWS)) {
+    if (place !== "workloads") places.push({ place, value: place, row: one });
+    else for (const workload of workloads) places.push(...placesOf(workload));
+  }
+  return places;
+}
+
+function placesOf(workload: string): readonly PlacedRow[] {
+  return Object.entries<Row>(OF_WORKLOADS).map(([name, row]) => {
+    const value = `workloads.${workload}.${name}`;
+    return { place: name === "imageDigest" ? `workloads.${workload}` : value, value, row };
   });
 }

@@ -100,7 +100,10 @@ describe("the first minutes", () => {
     expect(firstLines).toEqual([
       "",
       "",
+      "good",
       "",
+      "",
+      "VERIFIED",
       "",
       "VERIFIED",
       "",
@@ -142,13 +145,14 @@ describe("a lab that was started in another way", () => {
   ])("prints commands that run as they are: %s", async (_, cwd, line, program) => {
     const [lab, text] = await greeted(line.startsWith("mkdir") ? `bash -c '${line}'` : line, { env: bare, cwd });
     try {
-      const commands = commandsIn(text).slice(0, 5);
+      // The walk from a published release.
+      const commands = commandsIn(text).slice(0, 6);
       expect(commands[0]).toMatch(/^cd /);
-      expect(commands[2]!.slice(0, commands[2]!.indexOf(" fetch "))).toMatch(program);
+      expect(commands[2]!.slice(0, commands[2]!.indexOf(" policy "))).toMatch(program);
       // As pasted in any folder, in another shell.
       const script = ["set -e", ...commands].join("\n");
       const { status, stdout } = spawnSync("sh", ["-c", script], { encoding: "utf8", env: bare, cwd: tmpdir() });
-      expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/) as string]);
+      expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/m) as string]);
       for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     } finally {
       await interrupted(lab);

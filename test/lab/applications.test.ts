@@ -98,7 +98,7 @@ describe("an application", () => {
     for (const [index, manifest] of manifests.entries()) {
       expect(toHex(manifest.pivot!.hash)).toBe(DIGEST.toString("hex"));
       expect(manifest.pivot!.args).toEqual(index === 0 ? ARGS : []);
-      expect(manifest.namespace).toMatchObject({ name: `lab/tvc/${lab.applications[index]!.appId}`, nonce: 7 });
+      expect(manifest.namespace).toMatchObject({ name: `lab/tvc/${lab.applications[index]!.appId}`, nonce: 20260900 });
     }
     const service = decodeManifest(fromBase64((await bootProofOf(lab.enclaves[0]!.ephemeralKey))["qosManifestB64"])!);
     const all = [service, ...manifests];
@@ -564,7 +564,7 @@ describe("a data folder", () => {
     expect([again, args, binary].map(({ appId }) => appId)).toEqual([first.appId, first.appId, first.appId]);
     expect(again).toEqual(first);
     expect(new Set([first, args, binary].map(({ deploymentId }) => deploymentId)).size).toBe(3);
-    expect([first, args, binary].map(({ pins }) => pins.minNonce)).toEqual([7, 8, 9]);
+    expect([first, args, binary].map(({ pins }) => pins.minNonce)).toEqual([20260900, 20260901, 20260902]);
     expect(new Set([first, args, binary].map(({ pins }) => JSON.stringify(pins.quorumKey))).size).toBe(1);
     const without = await startLab({ dataFolder });
     expect(without.applications).toEqual([]);

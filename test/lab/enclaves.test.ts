@@ -49,7 +49,7 @@ describe("a rolling deployment", () => {
           decodeManifest(fromBase64((await bootProof(lab, ephemeralKey))["qosManifestB64"])!).namespace.nonce,
       ),
     );
-    expect(nonces).toEqual([7, 8, 7, 8]);
+    expect(nonces).toEqual([20260900, 20260901, 20260900, 20260901]);
   });
 
   it("rotates among its enclaves", async () => {

@@ -51,8 +51,11 @@ const schemaOf = ({ version, kind }: Case): Schema =>
 
 /** Our value as the package reads it: arrays of numbers for bytes, and no version. */
 function theirForm(value: unknown): unknown {
-  const { version: _, ...rest } = borshForm(value) as { readonly version?: unknown };
-  return JSON.parse(JSON.stringify(rest, (_name, one: unknown) => (one instanceof Uint8Array ? [...one] : one)));
+  const plain = (name: string, one: unknown): unknown => {
+    if (name === "version") return undefined;
+    return one instanceof Uint8Array ? [...one] : one;
+  };
+  return JSON.parse(JSON.stringify(borshForm(value), plain));
 }
 
 const CODECS = { v0: V0.borsh!, "v0-tail": V0_TAIL.borsh!, v1: V1.borsh! };

@@ -67,11 +67,17 @@ const ITEMS: Readonly<Record<How, (item: unknown, index: number) => unknown>> = 
   },
   different: (item, index) => leaves(item, (leaf) => other(leaf, index)),
   "different and short": (item, index) => leaves(item, (leaf) => short(leaf, index)),
-  empty: (item) => (isJson(item) ? emptyOf(item) : leaves(item, emptyOf)),
+  empty: (item) => (isJson(item) && !hasVariant(item) ? emptyOf(item) : leaves(item, emptyOf)),
 };
+
+/** The variants of a bridge, which Borsh has a number for and no other text. */
+const VARIANTS: readonly unknown[] = ["server", "client"];
+const hasVariant = (item: unknown): boolean =>
+  typeof item === "object" && item !== null && Object.values(item).some((member) => VARIANTS.includes(member));
 
 function emptyOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return new Uint8Array();
+  if (value === null) return null;
   return Array.isArray(value) ? [] : ({ string: "", number: 0, object: {} } as Record<string, unknown>)[typeof value];
 }
 
@@ -83,6 +89,7 @@ function isJson(item: unknown): boolean {
 }
 
 function leaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (VARIANTS.includes(value)) return value;
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return change(value);
   if (Array.isArray(value)) return value.map((item) => leaves(item, change));
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, leaves(member, change)]));
