@@ -75,6 +75,7 @@ interface Parts extends Sources {
 export class Service {
   readonly #parts: Parts;
   /** The times of the last requests, in milliseconds of a clock that does not stop, since clients really wait. */
+  #limit: object | undefined;
   #requests: number[] = [];
 
   constructor(parts: Parts) {
@@ -103,6 +104,9 @@ export class Service {
 
   #limitRate(): void {
     const { rateLimit } = this.#parts.settings.current;
+    // A limit that is set anew counts from then on.
+    if (rateLimit !== this.#limit) this.#requests = [];
+    this.#limit = rateLimit;
     if (rateLimit === undefined) return;
     const now = performance.now();
     this.#requests = this.#requests.filter((time) => time > now - rateLimit.perMs);
