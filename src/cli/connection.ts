@@ -62,8 +62,14 @@ The connection, by options or by the environment:
   --organization-id  ${ENV.organizationId}
   --api-key-file     ${ENV.publicKey} and ${ENV.privateKey}`;
 
-export function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
+function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
   return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
+}
+
+/** Refuses options of a connection that nothing uses, except `used`. `why` begins behind "not used". */
+export function refuseIdleConnection(args: ArgumentReader, why: string, used: readonly OptionName[] = []): void {
+  const idle = connectionOptionsGiven(args).filter((name) => !used.includes(name));
+  if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: not used${why}`);
 }
 
 /** Returns whether an option or the environment sets any part of a connection. */

@@ -49,25 +49,30 @@ export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<V
     files.throwFaults();
     return judgeDocument(file, document!, document!, given);
   }
-  if (flags.signedMessage !== undefined) return judgeMessage(asked, given, files, io);
+  if (flags.signedMessage !== undefined) return judgeMessage({ flags, source, builds, options: given }, files, io);
   const evidence = { ...(await evidenceOf(request, source, files, io)), ...builds };
   const options = answerable(evidence, given, request);
   io.progress(`verifying ${piecesText(evidence)}`);
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
 }
 
+interface JudgedMessage extends Pick<Judged, "builds"> {
+  readonly flags: Flags<"verify">;
+  readonly source: Exclude<Source, { kind: "bundle" }>;
+  readonly options: VerifyOptions;
+}
+
 /** Judges bytes that an application signed, with the boot proof that the options name or that is fetched by its key. */
 async function judgeMessage(
-  { request: { flags, source }, builds }: Judged,
-  given: VerifyOptions,
+  { flags, source, builds, options }: JudgedMessage,
   files: InputFiles,
   io: Io,
 ): Promise<VerifiedSource> {
   const { signedMessage, signature = "", publicKey, expect } = flags;
   const message = await files.raw(signedMessage!);
-  const expected = expect === undefined ? null : await files.raw(expect);
-  if (source.kind !== "files" && source.kind !== "key") throw new UsageError(["--signed-message: give --boot-proof"]);
-  files.throwFaults();
+  // A file that cannot be read never becomes null, which would expect nothing.
+  const expected = expect === undefined ? null : (await files.raw(expect))!;
+  // It throws the faults of all files, before anything is fetched.
   const evidence = { ...(await evidenceOf({ flags }, source, files, io)), ...builds };
   const [bootProof, ...others] = evidence.bootProofs;
   if (others.length > 0)
@@ -80,8 +85,8 @@ async function judgeMessage(
     ...(publicKey !== undefined && { publicKey }),
   };
   io.progress("verifying signed bytes");
-  const { report } = await verifySignedBytes(signed, { ...given, expected: expected ?? null });
-  return { report, evidence, options: given, bundle: null };
+  const { report } = await verifySignedBytes(signed, { ...options, expected });
+  return { report, evidence, options, bundle: null };
 }
 
 /** Judges a bare document. `file` is the content of its file, or the page that has it. */

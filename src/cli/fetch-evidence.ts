@@ -85,22 +85,34 @@ export async function fetchManifest(deploymentId: string, connection: Connection
   const client = await connect(connection, io);
   io.progress(`fetching the manifest of the deployment from ${hostOf(connection)}`);
   const { tvcDeployment } = await reached(client.getTvcDeployment({ deploymentId }), connection);
-  const { id, organizationId, manifest } = tvcDeployment;
-  const bytes = fromBase64(manifest.manifest);
+  const bytes = fromBase64(tvcDeployment.manifest.manifest);
   const faults = [
-    ...(id === deploymentId ? [] : [`id is ${id}, ${deploymentId} was requested`]),
-    ...(organizationId === connection.organizationId
-      ? []
-      : [`organizationId is ${organizationId}, ${connection.organizationId} was requested`]),
-    ...(bytes === null ? ["its manifest is not base64"] : []),
+    ...mistakenIn("get_tvc_deployment: this is not the requested deployment", tvcDeployment, deploymentId, connection),
+    ...(bytes === null ? ["get_tvc_deployment: its manifest is not base64"] : []),
   ];
-  if (faults.length > 0)
-    throw unreachable(
-      connection,
-      faults.map((fault) => `get_tvc_deployment: ${fault}`),
-    );
+  if (faults.length > 0) throw unreachable(connection, faults);
   return bytes!;
 }
+
+/** Returns a message for each member of an answer that is not the requested one. Messages begin with `says`. */
+export function mistakenIn(
+  says: string,
+  answered: { readonly id?: unknown; readonly organizationId?: unknown },
+  id: string,
+  { organizationId }: Connection,
+): string[] {
+  const wanted = { id, organizationId };
+  return (["id", "organizationId"] as const)
+    .filter((name) => answered[name] !== wanted[name])
+    .map((name) => {
+      const given = answered[name];
+      const shown = typeof given === "string" ? given.slice(0, MAX_SHOWN) : "missing";
+      return `${says}: ${name} is ${shown}, ${wanted[name]} was requested`;
+    });
+}
+
+/** Characters of an id that are shown. */
+export const MAX_SHOWN = 100;
 
 /**
  * Fetches the evidence of an activity. Throws {@link UnreachableError} if the activity itself is missing: app proofs

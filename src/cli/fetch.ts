@@ -14,10 +14,12 @@ import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import {
+  MAX_SHOWN,
   fetchActivityEvidence,
   fetchBootProofOf,
   fetchLatestBootProofs,
   fetchProvisioningDetails,
+  mistakenIn,
   unreachable,
 } from "./fetch-evidence.js";
 import { type InputFiles, STDIN } from "./files.js";
@@ -173,15 +175,14 @@ async function activityOf(path: string, { organizationId }: Connection, files: I
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
-    files.fault(path, `the activity belongs to organization ${shown(own)}, but --organization-id is ${organizationId}`);
+    files.fault(
+      path,
+      `the activity belongs to organization ${own.slice(0, MAX_SHOWN)}, but --organization-id is ${organizationId}`,
+    );
   if (typeof status === "string" && status !== COMPLETED)
     files.fault(path, `${unfinishedOf(activity)!.text}: fetch it again, with --activity-id`);
   files.throwFaults();
   return activity;
-}
-
-function shown(value: unknown, missing = ""): string {
-  return typeof value === "string" ? value.slice(0, 100) : missing;
 }
 
 /**
@@ -190,13 +191,7 @@ function shown(value: unknown, missing = ""): string {
  */
 function refuseMistaken(activity: JsonValue, id: string, connection: Connection): void {
   const answered = isJsonObject(activity) ? activity : {};
-  const messages = Object.entries({ id, organizationId: connection.organizationId })
-    .filter(([name, value]) => answered[name] !== value)
-    .map(
-      ([name, value]) =>
-        `get_activity: this is not the requested activity: ${name} is ${shown(answered[name], "missing")}, ` +
-        `${value} was requested`,
-    );
+  const messages = mistakenIn("get_activity: this is not the requested activity", answered, id, connection);
   const { status } = answered;
   if (status !== COMPLETED) {
     const state = unfinishedOf(answered)?.text ?? `the activity ${id} has no status`;

@@ -48,9 +48,7 @@ const addNew = commandOf(
     } catch (error) {
       throw new UsageError([printable((await asClientError(error)).message)]);
     }
-    io.stdout.write(`${key.publicKey}\n`);
-    io.stderr.write(printable(`${out} has the private key; the public key is above`) + "\n");
-    return EXIT.good;
+    return shown(`${key.publicKey}\n`, out, io);
   },
 );
 
@@ -65,7 +63,12 @@ async function makePolicyKey(type: KeyType, out: string, io: Io): Promise<number
     const why = isThere ? "exists already, and a key is never overwritten: choose another name" : "cannot be written";
     throw new UsageError([{ file: out, message: why }]);
   });
-  io.stdout.write((await readSigningKey(pem)).publicKey.pem);
+  return shown((await readSigningKey(pem)).publicKey.pem, out, io);
+}
+
+/** Prints the public half of a key that was made, and says where the private one is. */
+function shown(publicKey: string, out: string, io: Io): number {
+  io.stdout.write(publicKey);
   io.stderr.write(printable(`${out} has the private key; the public key is above`) + "\n");
   return EXIT.good;
 }

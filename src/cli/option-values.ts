@@ -122,9 +122,15 @@ function keyOf(
 }
 
 export function nonceOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
+  return text === "" ? args.fault(`--nonce: ${NO_HEX}`) : hexOf(args, "nonce", text);
+}
+
+const NO_HEX = "expected bytes in hex, without 0x";
+
+/** Reads bytes in hex, of any length. */
+export function hexOf(args: ArgumentReader, option: OptionName, text: string | undefined): Uint8Array | undefined {
   if (text === undefined) return undefined;
-  const nonce = fromHex(text);
-  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: expected bytes in hex, without 0x");
+  return fromHex(text) ?? args.fault(`--${option}: ${NO_HEX}`);
 }
 
 type PayloadFlags = Pick<Flags<"verify">, "payload" | "challenge">;

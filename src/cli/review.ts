@@ -4,7 +4,7 @@ import { jsonDocument } from "../report/json.js";
 import type { ManifestReview } from "../review/review.js";
 import { measuredBuild } from "./built.js";
 import { commandOf } from "./command.js";
-import { type Connection, connectionOf, connectionOptionsGiven, CONNECTION_HELP } from "./connection.js";
+import { type Connection, connectionOf, refuseIdleConnection, CONNECTION_HELP } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
@@ -47,7 +47,8 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
     const { deploymentId } = flags;
     if ((manifest === undefined) === (deploymentId === undefined))
       args.fault("one of MANIFEST and --deployment-id ID is required: the manifest to review");
-    const connection = deploymentId === undefined ? refuseIdle(args) : connectionOf(args, flags, io);
+    const connection = deploymentId === undefined ? undefined : connectionOf(args, flags, io);
+    if (deploymentId === undefined) refuseIdleConnection(args, ": only --deployment-id fetches a manifest");
     args.refuseTwice("--accept", flags.accept);
     if (!args.has("policy")) args.fault("--policy FILE is required: the pins that the manifest has to meet");
     await refuseUnknown(flags.accept, args);
@@ -61,12 +62,6 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
     return review.ok ? EXIT.good : EXIT.rejected;
   },
 );
-
-function refuseIdle(args: ArgumentReader): undefined {
-  const idle = connectionOptionsGiven(args);
-  if (idle.length > 0)
-    args.fault(`${idle.map((name) => `--${name}`).join(", ")}: not used: only --deployment-id fetches a manifest`);
-}
 
 async function refuseUnknown(names: readonly string[], args: ArgumentReader): Promise<void> {
   const { unknownName } = await import("../review/members.js");

@@ -1,7 +1,6 @@
 /** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
 import { resolve } from "node:path";
 import type { VerifyOptions } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
 import type { Detail } from "../show/checks.js";
 import type { ReportFormat } from "../report/report.js";
 import type { ExpectedPayload } from "../verify/expected-payload.js";
@@ -10,10 +9,10 @@ import {
   NO_ORGANIZATION,
   ORGANIZATION_OF_THE_ACTIVITY,
   connectionOf,
-  connectionOptionsGiven,
   isConfigured,
   organizationOf,
   refuseEmptyOrganization,
+  refuseIdleConnection,
 } from "./connection.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
@@ -21,6 +20,7 @@ import type { Flags, OptionName } from "./option-table.js";
 import {
   atOf,
   ephemeralKeyOf,
+  hexOf,
   maxAgeOf,
   nonceOf,
   nowOf,
@@ -112,17 +112,13 @@ function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, forma
   if (args.has("boot-proof") && args.has("organization-id"))
     args.fault("--organization-id: signed bytes name no organization: leave it out");
   if (signature === undefined) args.fault("--signed-message requires --signature");
-  refuseNoHex(args, "signature", signature);
-  refuseNoHex(args, "public-key", publicKey);
+  hexOf(args, "signature", signature);
+  hexOf(args, "public-key", publicKey);
   if (bootProof.length > 1) args.fault("--signed-message: give one --boot-proof, that of the application that signed");
   if (expect !== undefined && resolve(expect) === resolve(signedMessage))
     args.fault("--expect: the file of --signed-message itself: give your own bytes, computed from what you sent");
   if (["html", "vsa"].includes(format))
     args.fault(`--format ${format}: it has no form for signed bytes: give another format`);
-}
-
-function refuseNoHex(args: ArgumentReader, option: OptionName, text: string | undefined): void {
-  if (text !== undefined && fromHex(text) === null) args.fault(`--${option}: expected bytes in hex, without 0x`);
 }
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
@@ -248,7 +244,7 @@ function sourceOf(
   const { attestation, bootProof } = flags;
   const isGiven = bundle !== undefined || attestation !== undefined || bootProof.length > 0;
   const kind = isGiven ? undefined : fetchedKind(flags);
-  if (kind === undefined) refuseIdleConnection(args);
+  if (kind === undefined) refuseIdleConnection(args, NOTHING_FETCHED, ["organization-id"]);
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (isGiven) return { kind: attestation === undefined ? "files" : "attestation" };
   if (kind === undefined || mayLackBootProof(args, flags, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
@@ -271,14 +267,8 @@ function fetchedKind({ activity, activityId, app, ephemeralKey, appProof }: Flag
 
 type Fetched = Extract<Source, { readonly connection: unknown }>["kind"];
 
-function refuseIdleConnection(args: ArgumentReader): void {
-  const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
-  if (idle.length > 0)
-    args.fault(
-      `${idle.map((name) => `--${name}`).join(", ")}: not used, since nothing is fetched: only --app, --activity-id, ` +
-        `or --ephemeral-key without a boot proof, fetches evidence`,
-    );
-}
+const NOTHING_FETCHED =
+  ", since nothing is fetched: only --app, --activity-id, or --ephemeral-key without a boot proof, fetches evidence";
 
 /**
  * Returns a hint that an option with several words may have taken the bundle as its last word. Empty if no option has

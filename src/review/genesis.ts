@@ -2,6 +2,7 @@
 import { equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { byteCopy, options, typedOptions } from "../decode/options.js";
 import { type GenesisOutput, type GenesisRequest, decodeGenesisOutput } from "../decode/genesis-output.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { canonicalQosJson } from "../decode/qos-json.js";
 import { type Shape, count, demand, list, nullable, text } from "../decode/shapes.js";
@@ -142,7 +143,7 @@ async function commitmentFaults(output: GenesisOutput, { set, drKey }: GenesisRe
 
 /** Checks that the quorum key is one, and that its holder signed the test message. */
 async function keyFaults({ quorumKey, testMessage, testMessageSignature }: GenesisOutput): Promise<GenesisFault[]> {
-  if (quorumKey.length !== 130 || !isQosPublicKey(quorumKey))
+  if (quorumKey.length !== QOS_PUBLIC_KEY_LENGTH || !isQosPublicKey(quorumKey))
     return [{ code: "quorum-key", message: "the quorum key is not two points of P-256" }];
   const point = signingPoint(quorumKey);
   if (await new SignatureCache().verify("P-256", point, testMessage, testMessageSignature)) return [];

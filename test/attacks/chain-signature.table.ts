@@ -6,9 +6,6 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256, sha3_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { Expected } from "../../src/index.js";
-import { policyOutcomePayload } from "../../src/lab/enclave.js";
-import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import {
   ADDRESSES,
   AMOUNT,
@@ -33,26 +30,8 @@ import {
   tron,
   withEntries,
 } from "../support/chains.js";
-import { type Accepted, type Attack, after, withActivity } from "./support.js";
-
-type Type = "RAW_PAYLOAD_V2" | "TRANSACTION_V2";
-const PAYLOADS = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
-
-type Parts = Pick<Attack, "forge" | "judge">;
-
-function row(type: Type, parameters: JsonObject, result: JsonObject, more: Partial<Expected> = {}): Parts {
-  const whole = `ACTIVITY_TYPE_SIGN_${type}`;
-  return {
-    forge: {
-      payloads: PAYLOADS,
-      activity: (json) => ({ ...json, type: whole, intent: { i: parameters }, result: { r: result } }),
-    },
-    judge: {
-      given: withActivity,
-      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters, ...more },
-    },
-  };
-}
+import { row } from "./signature.table.js";
+import type { Accepted, Attack } from "./support.js";
 
 // Payloads.
 

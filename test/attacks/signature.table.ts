@@ -5,6 +5,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { decodeRlp, encodeRlp } from "../../src/lab/ethereum.js";
+import type { Expected } from "../../src/index.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signedPayload, signedTransaction } from "../../src/lab/signing.js";
@@ -26,7 +27,12 @@ type Signing = "RAW_PAYLOAD_V2" | "RAW_PAYLOADS" | "TRANSACTION_V2";
 const PAYLOADS = [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)];
 
 /** An activity that signs, what the caller submitted, and the result that the service returns. */
-function row(type: Signing, parameters: JsonObject, result: JsonObject): Pick<Attack, "forge" | "judge"> {
+export function row(
+  type: Signing,
+  parameters: JsonObject,
+  result: JsonObject,
+  more: Partial<Expected> = {},
+): Pick<Attack, "forge" | "judge"> {
   const whole = `ACTIVITY_TYPE_SIGN_${type}`;
   return {
     forge: {
@@ -35,7 +41,7 @@ function row(type: Signing, parameters: JsonObject, result: JsonObject): Pick<At
     },
     judge: {
       given: withActivity,
-      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters },
+      expected: { organizationId: LAB_ADDRESS.organizationId, type: whole, parameters, ...more },
     },
   };
 }
