@@ -16,7 +16,6 @@ import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError, textOptions } from "./io.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
-import { acceptedOf, countOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 
@@ -50,9 +49,11 @@ const FORMATS = {
     return renderDoc(table.headlineOf(result), table.tablePage(result, all === true));
   },
 } satisfies Readonly<
-  Record<string, (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>>
+  Record<
+    NonNullable<Flags<"addresses">["format"]>,
+    (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>
+  >
 >;
-export const TABLE_FORMATS = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
 
 /** These have rows only, so what no row says is on stderr. */
 const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly (keyof typeof FORMATS)[];
@@ -60,7 +61,6 @@ const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly (ke
 /** Options of a run that fetches. */
 const FETCHING = ["out", "yes", "limit", "max-accounts", "parent-organization-id"] as const;
 const CONNECTING = ["base-url", "api-key-file", "timeout"] as const;
-const MOST = 1_000_000;
 
 interface AddressRequest {
   readonly flags: Flags<"addresses">;
@@ -82,7 +82,7 @@ export const addAddressesCommand = commandOf(
   async ({ args, flags, files, io }) => {
     refuseOptions(args, flags);
     const request = requestOf(args, flags, io);
-    const format = formatOf(args, flags.format);
+    const { format } = flags;
     args.throwFaults();
     const read = await readGivenPolicy(files, flags, io);
     const texts = await demandedProvenance(files, flags.provenance, read?.policy);
@@ -118,9 +118,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): Add
   const organizationId = connection?.organizationId ?? organizationOf(flags, io);
   if (args.has("from") && organizationId === undefined)
     args.fault("--organization-id ID is required: the organization that the folder has to be of");
-  const accepted = acceptedOf(args, flags.accept);
-  const limit = mostOf(args, "limit", flags.limit ?? "1000");
-  const maxAccounts = mostOf(args, "max-accounts", flags.maxAccounts ?? String(MOST));
+  const { accept: accepted = [], limit = 1000, maxAccounts = 1_000_000 } = flags;
   if (organizationId === undefined) return undefined;
   return { flags, question: { organizationId, ...askedOf(flags) }, connection, accepted, limit, maxAccounts };
 }
@@ -129,15 +127,6 @@ function askedOf(flags: Flags<"addresses">): Omit<AddressQuestion, "organization
   const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true, allActivities } = flags;
   const all = allActivities === true && { allActivities };
   return { suborgs, walletId, addresses: [...addresses], privateKeys, ...all };
-}
-
-function mostOf(args: ArgumentReader, option: "limit" | "max-accounts", text: string): number {
-  return countOf(args, option, text, 100 * MOST) ?? 0;
-}
-
-function formatOf(args: ArgumentReader, text = "text"): keyof typeof FORMATS {
-  const format = TABLE_FORMATS.find((known) => known === text);
-  return format ?? args.fault(`--format ${text}: expected one of ${TABLE_FORMATS.join(", ")}`) ?? "text";
 }
 
 interface ReadPolicy {

@@ -19,8 +19,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { UP_TO_A_DAY, atOf, durationOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
-import type { ArgumentReader } from "./options.js";
+import { type ArgumentReader, maxAgeOf } from "./options.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 import { isSameFile } from "./write-whole.js";
@@ -79,8 +78,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     refuseInputs(args, inputs, flags.bootProof);
     requireAuditPolicy(args, flags);
     refuseFiles(args, inputs, flags);
-    const workers = workersOf(args, flags.workers);
-    const entryTimeoutMs = durationOf(args, "entry-timeout", flags.entryTimeout, UP_TO_A_DAY);
+    const { workers, entryTimeout: entryTimeoutMs } = flags;
     for (const name of ["workers", "entry-timeout"] as const)
       if (args.has("queue") && args.has(name))
         args.fault(`--${name} is for the threads of this machine: not with --queue`);
@@ -129,10 +127,9 @@ function isAmong(path: string, others: readonly string[]): boolean {
 }
 
 function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
-  const at = atOf(args, flags.at);
-  const now = nowOf(args, flags.now, io.now());
+  const { at, now = io.now() } = flags;
   return {
-    now: (now ?? io.now()).toISOString(),
+    now: now.toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
     ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),

@@ -1,5 +1,5 @@
 /** `bootproof bundle`: packs evidence, policy and report into one file that can be verified years later. */
-import { toUtf8 } from "../bytes.js";
+import { fromHex, toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
 import { jsonDocument } from "../report/json.js";
@@ -9,9 +9,9 @@ import { EXIT, exitCodeOf } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
-import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 import { deliverNew, refuseTarget } from "./output.js";
+import { payloadsOf } from "./payload-values.js";
 import { readGivenPolicy } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
@@ -47,11 +47,10 @@ function optionsOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): Omit<P
   if (!args.has("boot-proof")) args.fault("--boot-proof FILE is required: the evidence to pack");
   if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
   if (!args.has("app-proof") && !args.has("activity") && args.has("organization-id")) args.fault(NO_ORGANIZATION);
-  const nonce = nonceOf(args, flags.nonce);
-  const now = nowOf(args, flags.now, io.now());
+  const { nonce, now = io.now() } = flags;
   const expected = expectedOf(args, flags);
   args.throwFaults();
-  return { now: now!, ...(nonce && { nonce }), ...(expected && { expected }) };
+  return { now, ...(nonce && { nonce: fromHex(nonce)! }), ...(expected && { expected }) };
 }
 
 function expectedOf(args: ArgumentReader, flags: Flags<"bundle">): PackOptions["expected"] {

@@ -10,7 +10,7 @@ import {
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
-import { type CommandName, type Flags, type OptionName, addOptions, commandsWith, isList } from "./option-table.js";
+import { type CommandName, type Flags, type OptionName, addOptions, commandsWith } from "./option-table.js";
 import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
 
 /** Gives a registered command its texts and its action, which passes the exit code to `finish`. */
@@ -127,13 +127,9 @@ export class CheckedCommand extends Command {
     return new CheckedCommand(name);
   }
 
-  /**
-   * Returns an object without a prototype, so that options come only from the command line. A list that is not given is
-   * empty.
-   */
+  /** Returns an object without a prototype, so that options come only from the command line. */
   override opts<T extends OptionValues>(): T {
-    const lists = this.options.filter(isList).map((option) => [option.attributeName(), []]);
-    return Object.assign(Object.create(null), Object.fromEntries(lists), super.opts<T>()) as T;
+    return Object.assign(Object.create(null), super.opts<T>()) as T;
   }
 
   /** commander calls this for the words of every command. An option must not take the next option as its value. */
@@ -176,8 +172,9 @@ export class CheckedCommand extends Command {
     const [name = ""] = flag.split("=", 1);
     const isKnown = (long: string): boolean => this.options.some((option) => option.long === long);
     if (isKnown(name)) this.error(`${name} takes no value`);
-    const [command] = this.parent === null ? commandsWith(name.slice(2) as OptionName) : [];
-    if (command) this.error(`unknown option ${name} here: a command comes first, such as bootproof ${command} ${name}`);
+    const [first] = this.parent === null ? commandsWith(name.slice(2)) : [];
+    if (first)
+      this.error(`unknown option ${name} here: a command comes first, such as bootproof ${first.command} ${name}`);
     if (isKnown(`-${name}`)) this.error(`unknown option ${name} (did you mean -${name}?)`);
     unknownOption.call(this, optionName(flag));
   }

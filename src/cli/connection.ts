@@ -95,11 +95,10 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   const baseUrl = setting(args, flags, "baseUrl", io);
   const organizationId = setting(args, flags, "organizationId", io);
   const key = keySourceOf(args, flags, io);
-  const timeoutMs = timeoutOf(args, flags.timeout);
+  const { timeout: timeoutMs = 1000 * DEFAULT_TIMEOUT_SECONDS } = flags;
   const fault = baseUrl === undefined ? null : addressFault("--base-url", baseUrl);
   if (fault !== null) args.fault(fault);
-  if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined)
-    return undefined;
+  if (baseUrl === undefined || organizationId === undefined || key === undefined) return undefined;
   const unusedProxy = fault === null ? unusedProxyText(baseUrl, io.env) : "";
   return { baseUrl, organizationId, key, timeoutMs, unusedProxy };
 }
@@ -150,12 +149,6 @@ function looksLikeKey(text: string): boolean {
   return (
     /^["']?(?:0x)?(?:[0-9a-fA-F]{2}){32,65}(?:[^0-9a-fA-F/.].*)?$/.test(text) || /privateKey|PRIVATE KEY/.test(text)
   );
-}
-
-export function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
-  if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
-  const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
-  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: expected seconds, such as 20`);
 }
 
 /**

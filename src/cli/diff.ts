@@ -6,7 +6,6 @@ import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import { formatOf } from "./option-values.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -36,8 +35,7 @@ export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
       "Show what changed between two files of evidence, policies or releases, and what it means, worst first.",
     help: EXAMPLES,
   },
-  async ({ args, flags, files, io }, a, b) => {
-    const format = formatOf(args, flags.format);
+  async ({ args, flags: { format }, files, io }, a, b) => {
     args.throwFaults();
     const difference = (await areImages([a, b])) ? await diffOfImages(files, [a, b], io) : await diffOf(files, a, b);
     files.throwFaults();

@@ -9,8 +9,7 @@ import { writeText } from "../show/terminal.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { UsageError, textOptions } from "./io.js";
-import { formatOf } from "./option-values.js";
-import { OPTIONS, type OptionName, commandsWith, helpOf } from "./option-table.js";
+import { OPTION_NAMES, commandsWith } from "./option-table.js";
 import { seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
@@ -35,8 +34,7 @@ export const addExplainCommand = commandOf<"explain", [word: string | undefined]
     help: EXAMPLES,
     takesOptions: true,
   },
-  async ({ command, args, flags, io }, word) => {
-    const format = formatOf(args, flags.format);
+  async ({ command, args, flags: { format }, io }, word) => {
     args.throwFaults();
     const [library, docs] = await Promise.all([import("../report/explanations.js"), import("../show/explanations.js")]);
     const found = word === undefined ? listOf(library, docs) : explanationOf(library, docs, word, seeHelpOf(command));
@@ -91,23 +89,20 @@ const PCR = /^pcr-?\d+$/;
 function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
   const near = nearestWords(
     asked,
-    optionNames().map((name) => `--${name}`),
+    OPTION_NAMES.map((name) => `--${name}`),
   );
   const hint = near.length === 0 ? "run bootproof explain for a list" : `did you mean ${near.join(", ")}?`;
   return `${word}: not a check, verdict, status, exit code, term, option or member of the policy: ${hint}`;
 }
 
-function optionNames(): OptionName[] {
-  return (Object.keys(OPTIONS) as OptionName[]).filter((name) => commandsWith(name).length > 0);
-}
-
 function termOfOption(word: string): TermExplanation | null {
-  const name = optionNames().find((one) => one === word.replace(/^--/, ""));
-  if (name === undefined) return null;
-  const commands = commandsWith(name);
-  const helps = [...new Set(commands.map((command) => helpOf(command, name)))].map((help) => {
-    const own = commands.filter((command) => helpOf(command, name) === help);
-    return `${own.length === commands.length ? "" : `${own.join(", ")}: `}${help}.`;
+  const name = word.replace(/^--/, "");
+  const rows = commandsWith(name);
+  if (rows.length === 0) return null;
+  const commandsOf = (some: typeof rows): string[] => some.map(({ command }) => command);
+  const helps = [...new Set(rows.map(({ help }) => help))].map((help) => {
+    const own = rows.filter((row) => row.help === help);
+    return `${own.length === rows.length ? "" : `${commandsOf(own).join(", ")}: `}${help}.`;
   });
-  return { name: `--${name}`, title: `an option of ${listed(commands, ", ")}`, means: helps.join(" ") };
+  return { name: `--${name}`, title: `an option of ${listed(commandsOf(rows), ", ")}`, means: helps.join(" ") };
 }

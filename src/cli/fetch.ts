@@ -25,7 +25,6 @@ import {
 import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
-import { ephemeralKeyOf } from "./option-values.js";
 import { deliverNew, isFileOut, refuseTarget } from "./output.js";
 
 const EXAMPLES = `
@@ -62,7 +61,6 @@ export const addFetchCommand = commandOf(
         "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is " +
           "required: what to fetch",
       );
-    else if (!args.isEmpty("ephemeral-key")) ephemeralKeyOf(args, flags.ephemeralKey);
     const connection = connectionOf(args, flags, io);
     const { app, ephemeralKey, deploymentId, out } = flags;
     const isFolder = isFolderOut(flags);

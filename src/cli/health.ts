@@ -4,7 +4,6 @@ import type { Health, HealthAddress, HealthSubject } from "../run/node.js";
 import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
@@ -14,13 +13,12 @@ export interface HealthRequest {
   readonly address: HealthAddress | undefined;
 }
 
-type HealthFlags = Pick<Flags<"worker">, "healthFile" | "metrics" | "logFormat">;
+type HealthFlags = Pick<Flags<"worker">, "healthFile" | "metrics">;
 
 const LOOPBACK = "127.0.0.1";
 
-/** Reads the options of a command that runs for a long time: health file, metrics, and the format of messages. */
-export function healthOf(args: ArgumentReader, { healthFile: file, metrics, logFormat }: HealthFlags): HealthRequest {
-  requireLogFormat(args, logFormat);
+/** Reads the options of a command that runs for a long time: health file and metrics. */
+export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: HealthFlags): HealthRequest {
   if (file === STDIN) args.fault("--health-file -: a file is required");
   const address = metrics === undefined || args.isEmpty("metrics") ? undefined : addressOf(args, metrics);
   return { file, metrics, address };

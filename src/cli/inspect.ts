@@ -5,7 +5,6 @@ import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import { formatOf } from "./option-values.js";
 import { areFolders, filesInFolder } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -32,8 +31,7 @@ export const addInspectCommand = commandOf<"inspect", [file: string]>(
       "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     help: EXAMPLES,
   },
-  async ({ args, flags, files, io }, path) => {
-    const format = formatOf(args, flags.format);
+  async ({ args, flags: { format }, files, io }, path) => {
     args.throwFaults();
     const { inspection, page } = await inspect(path, files, io);
     const { RENDERERS } = await import("../formats/unverified.js");

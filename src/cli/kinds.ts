@@ -12,7 +12,7 @@ import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import { adviceOnFaults } from "../report/causes.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 import { type InputFiles, givenAlone } from "./files.js";
-import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
+import { type CommandName, commandsWith } from "./option-table.js";
 
 /** The options that take files of a known kind, and those whose files have no recognised kind. */
 export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set" | "--crl";
@@ -109,7 +109,7 @@ async function otherKind(kind: EvidenceKind, { files: { command }, path }: FileP
   const by = takenBy[0];
   if (kind === "bundle") return `${kindSentence(kind)}: ${givenAlone(path)}`;
   if (!by?.startsWith("--")) return `${kindSentence(kind)}: ${advice!}`;
-  const commands = commandsWith(by.slice(2) as OptionName);
+  const commands = commandsWith(by.slice(2)).map((row) => row.command);
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
 

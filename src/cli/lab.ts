@@ -10,7 +10,6 @@ import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
-import { portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { programName, shellWord, withoutPrompts } from "./program-name.js";
 
@@ -61,11 +60,10 @@ interface Known {
 
 function optionsOf(
   args: ArgumentReader,
-  { port = "0", data, fault, manifestVersion }: Flags<"lab">,
+  { port = 0, data, fault, manifestVersion }: Flags<"lab">,
   known: Known,
   io: Io,
 ): LabOptions {
-  const portNumber = portOf(args, port);
   if (data === "") args.fault("--data: expected the name of a folder");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
@@ -75,7 +73,7 @@ function optionsOf(
     args.fault(`--manifest-version ${manifestVersion}: expected one of ${known.versions.join(", ")}`);
   args.throwFaults();
   return {
-    port: portNumber ?? 0,
+    port,
     faults: fault,
     now: io.now,
     ...(data !== undefined && { dataFolder: resolve(data) }),

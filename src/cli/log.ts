@@ -12,7 +12,6 @@ import { type InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, RefusedError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
-import { durationOf, formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { runProblem } from "./queue.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
@@ -68,8 +67,8 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
     help: VERIFY_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
-    const format = formatOf(args, flags.format);
-    const times = maxGapOf(args, flags.maxGap, io);
+    const { format, maxGap: maxGapMs } = flags;
+    const times = maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
     refuseDemands(args, flags);
     const notes = await notesOf(flags, await publicKeys(flags.key, io), files);
     const demands = { ...notes, ...(flags.head !== undefined && { head: flags.head }) };
@@ -82,15 +81,6 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
     return gaps.length === 0 && (flags.partial === true ? intact : complete) ? EXIT.good : EXIT.rejected;
   },
 );
-
-function maxGapOf(
-  args: ArgumentReader,
-  text: string | undefined,
-  io: Io,
-): Partial<Pick<VerifyRunOptions, "maxGapMs" | "now">> {
-  const maxGapMs = durationOf(args, "max-gap", text, { words: "90m, 2h or 1d" });
-  return maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
-}
 
 function refuseDemands(args: ArgumentReader, { head, checkpoint, after, key, origin }: Flags<"log verify">): void {
   if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)

@@ -210,6 +210,7 @@ function programOf(io: Io): Command {
     .commandsGroup(FRONT_GROUP)
     .helpCommand("help [command]", "show this help, that of a command, or with all every command")
     .exitOverride()
+    .configureHelp({ optionDescription: ({ description }) => description })
     .configureOutput({
       writeOut: (text) => io.stdout.write(fitted(text, width)),
       getOutHelpWidth: () => width,

@@ -11,7 +11,6 @@ import { EXIT } from "./exit-codes.js";
 import { nameOf } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
@@ -46,7 +45,7 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
       args.fault("--provenance requires --binary and --policy: the policy demands who built the binary");
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
-    const format = formatOf(args, flags.format);
+    const { format } = flags;
     const names = await measureNames(flags, args);
     args.throwFaults();
     const policy = await readGivenPolicy(files, flags, io);

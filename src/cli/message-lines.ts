@@ -1,7 +1,7 @@
 /** Writes messages as lines of JSON, for `--log-format json` (cli/README.md, "Messages as JSON"). */
 import { printableJson } from "../decode/json.js";
 import type { ReportedEvent } from "./io.js";
-import { type ArgumentReader, valuesOn } from "./options.js";
+import { valuesOn } from "./options.js";
 
 type Level = "info" | "warn" | "error";
 
@@ -28,9 +28,4 @@ export function messageLines(written: string, now: Date): string {
 /** Returns whether messages, even those about wrong usage, are JSON. The last format on the command line decides. */
 export function wantsJsonLines(argv: readonly string[]): boolean {
   return valuesOn(argv, "--log-format").at(-1) === "json";
-}
-
-export function requireLogFormat(args: ArgumentReader, text = "text"): void {
-  if (args.isEmpty("log-format") || text === "text" || text === "json") return;
-  args.fault(`--log-format ${text}: expected text or json`);
 }

@@ -1,199 +1,119 @@
-/** Reads option values. The readers report a fault to the arguments, and return undefined. */
+/** Reads values of options. A reader throws commander's error, whose message follows the name of the option. */
+import { InvalidArgumentError } from "commander";
 import { ACCEPTABLE_WORDS, type Acceptable } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
-import { parseJson } from "../decode/json.js";
-import { plainNumbers } from "../decode/json-numbers.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { readShape } from "../decode/shapes.js";
-import { attempt, faultText } from "../errors.js";
-import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
-import { type ExpectedPayload, challengeFault, pointerFault } from "../verify/expected-payload.js";
-import type { Flags, OptionName } from "./option-table.js";
-import type { ArgumentReader } from "./options.js";
+import { FORMATS, REPORT_FORMATS } from "../report/report.js";
+import { COMMITMENT_KINDS } from "../verify/commitment.js";
 
-export function formatOf(args: ArgumentReader, text: string | undefined): Format {
-  return oneOf(args, FORMATS, text);
+/** What reads a value, or the words of which it has to be one. */
+export type Reader = ((text: string) => unknown) | readonly string[];
+
+function refuse(text: string, expected: string): never {
+  throw new InvalidArgumentError(` ${text}: expected ${expected}`);
 }
 
-export function reportFormatOf(args: ArgumentReader, text: string | undefined): ReportFormat {
-  return oneOf(args, REPORT_FORMATS, text);
+const DATE = "an RFC 3339 date and time, such as 2026-03-04T05:06:07Z";
+
+function timeOr(words: string): (text: string) => Date {
+  return (text) => parseTime(text) ?? refuse(text, words + DATE);
 }
 
-function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], text = "text"): F | "text" {
-  const format = formats.find((known) => known === text);
-  return format ?? args.fault(`--format ${text}: expected one of ${formats.join(", ")}`) ?? "text";
+function certificateTime(text: string): Date | "document" | "now" {
+  return text === "document" || text === "now" ? text : timeOr("document, now, or ")(text);
 }
 
-/** Reads the time of `--now`. `clock` is the default. */
-export function nowOf(args: ArgumentReader, text: string | undefined, clock: Date): Date | undefined {
-  return text === undefined ? clock : timeOf(args, "--now", text);
+/** Returns milliseconds of a duration in the syntax of a policy. `words` are examples. */
+function durationTo(most: number, words: string): (text: string) => number {
+  return (text) => {
+    const { value = Infinity } = readShape(duration, text);
+    return value <= most ? value : refuse(text, `a duration such as ${words}`);
+  };
 }
 
-export function atOf(args: ArgumentReader, text: string | undefined): Date | "document" | "now" | undefined {
-  if (text === undefined || text === "document" || text === "now") return text;
-  return timeOf(args, "--at", text, "document, now, or ");
+const DAY_MS = 86_400_000;
+const upToADay = durationTo(DAY_MS, "10s, 5m or 1h, up to 1d");
+const upToAWeek = durationTo(7 * DAY_MS, "1h, 12h or 1d, up to 7d");
+const anyDuration = durationTo(Number.MAX_SAFE_INTEGER, "12h or 30d");
+
+function numberFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^(?:0|[1-9][0-9]{0,8})$/.test(text) ? Number(text) : -1;
+    return value >= least && value <= most ? value : refuse(text, `a number from ${least} to ${most}`);
+  };
 }
 
-function timeOf(args: ArgumentReader, option: string, text: string, words = ""): Date | undefined {
-  return (
-    parseTime(text) ??
-    args.fault(`${option} ${text}: expected ${words}an RFC 3339 date and time, such as 2026-03-04T05:06:07Z`)
-  );
+function seconds(text: string): number {
+  const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
+  return milliseconds > 0 ? milliseconds : refuse(text, "seconds, such as 20");
 }
 
-/** Reads the classes of `--accept`. */
-export function acceptedOf(args: ArgumentReader, text: string | undefined): readonly Acceptable[] {
-  if (text === undefined || args.isEmpty("accept")) return [];
-  return text.split(",").flatMap((word) => {
-    const known = ACCEPTABLE_WORDS.find((name) => name === word);
-    return known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_WORDS.join(", ")}, with commas between`) ?? [];
-  });
+/** Returns the hex of a number of bytes. Messages do not repeat it. */
+function keyOf(length: number): (text: string) => string {
+  return (text) => {
+    if (fromHex(text)?.length === length) return text;
+    const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
+    throw new InvalidArgumentError(`: ${found}, expected ${2 * length} hex digits`);
+  };
 }
 
-const MOST_WORKERS = 1024;
-
-export function workersOf(args: ArgumentReader, text: string | undefined): number | undefined {
-  if (text === undefined || args.isEmpty("workers")) return undefined;
-  const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
-  if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: expected a number of threads from 1 to ${MOST_WORKERS}`);
+function hex(text: string): string {
+  if (fromHex(text) !== null) return text;
+  throw new InvalidArgumentError(": expected bytes in hex, without 0x");
 }
 
-/** Reads a count from 0 to `most`. */
-export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
-  if (args.isEmpty(option)) return undefined;
-  const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
-  return isCount ? Number(text) : args.fault(`--${option} ${text}: expected a number from 0 to ${most}`);
-}
-
-export const UP_TO_A_DAY = { most: 86_400_000, words: "10s, 5m or 1h, up to 1d" };
-
-/** Reads a duration in the syntax of a policy, in milliseconds. `words` are examples. */
-export function durationOf(
-  args: ArgumentReader,
-  option: OptionName,
-  text: string | undefined,
-  { most = Infinity, words }: { readonly most?: number; readonly words: string },
-): number | undefined {
-  if (text === undefined || args.isEmpty(option)) return undefined;
-  const milliseconds = readShape(duration, text).value;
-  if (milliseconds !== undefined && milliseconds <= most) return milliseconds;
-  return args.fault(`--${option} ${text}: expected a duration such as ${words}`);
-}
-
-/** Reads a greatest age in the syntax of a policy. */
-export function maxAgeOf(args: ArgumentReader, { maxAge: text }: { readonly maxAge?: string }): { maxAgeMs?: number } {
-  if (text !== undefined && args.has("no-policy"))
-    args.fault("--max-age requires --policy: age is a check of the policy");
-  const maxAgeMs = durationOf(args, "max-age", text, { words: "12h or 30d" });
-  return maxAgeMs === undefined ? {} : { maxAgeMs };
-}
-
-export function portOf(args: ArgumentReader, text: string): number | undefined {
-  if (/^(?:0|[1-9][0-9]{0,4})$/.test(text) && Number(text) <= 65535) return Number(text);
-  return args.fault(`--port ${text}: expected 0 to 65535`);
-}
-
-export function ephemeralKeyOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
-  return keyOf(args, "ephemeral-key", text, QOS_PUBLIC_KEY_LENGTH);
-}
-
-/** Reads the key of a request's signer. Returns it as hex. */
-export function signerKeyOf(args: ArgumentReader, { signerKey: text, request }: Flags<"verify">): string | undefined {
-  if (text !== undefined && request === undefined) args.fault("--signer-key requires --request");
-  return keyOf(args, "signer-key", text, ED25519_KEY_LENGTH) && text;
+function classes(text: string): readonly Acceptable[] {
+  return text
+    .split(",")
+    .map(
+      (word) =>
+        ACCEPTABLE_WORDS.find((name) => name === word) ??
+        refuse(word, `${ACCEPTABLE_WORDS.join(", ")}, with commas between`),
+    );
 }
 
 const ED25519_KEY_LENGTH = 32;
+const MOST_LISTED = 100_000_000;
+const quorumKey = keyOf(QOS_PUBLIC_KEY_LENGTH);
+const listed = numberFrom(0, MOST_LISTED);
 
-function keyOf(
-  args: ArgumentReader,
-  option: "ephemeral-key" | "signer-key",
-  text: string | undefined,
-  length: number,
-): Uint8Array | undefined {
-  if (text === undefined) return undefined;
-  const key = fromHex(text);
-  if (key?.length === length) return key;
-  const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--${option}: ${found}, expected ${2 * length} hex digits`);
-}
+/** The kinds of `token`. */
+export const TOKEN_KINDS = ["session", "otp", "import", "export", "otp-target"] as const;
+/** The types of keys that sign policies. */
+const KEY_TYPES = ["p256", "p384", "ed25519"] as const;
 
-export function nonceOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
-  return text === "" ? args.fault(`--nonce: ${NO_HEX}`) : hexOf(args, "nonce", text);
-}
-
-const NO_HEX = "expected bytes in hex, without 0x";
-
-/** Reads bytes in hex, of any length. */
-export function hexOf(args: ArgumentReader, option: OptionName, text: string | undefined): Uint8Array | undefined {
-  if (text === undefined) return undefined;
-  return fromHex(text) ?? args.fault(`--${option}: ${NO_HEX}`);
-}
-
-type PayloadFlags = Pick<Flags<"verify">, "payload" | "challenge">;
-
-type PayloadValue = ExpectedPayload["values"][string];
-
-interface PayloadWord {
-  readonly option: keyof PayloadFlags;
-  readonly type: string;
-  readonly pointer: string;
-  readonly value: PayloadValue;
-}
-
-/** Reads the expected payloads. All words of one type make one expectation. Undefined if there are none. */
-export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
-  const words = (["payload", "challenge"] as const).flatMap((option) =>
-    flags[option].flatMap((word) => payloadWord(args, option, word) ?? []),
-  );
-  if (args.has("payload") || args.has("challenge")) return expectationsOf(args, words);
-  return undefined;
-}
-
-function expectationsOf(args: ArgumentReader, words: readonly PayloadWord[]): readonly ExpectedPayload[] {
-  const types = [...new Set(words.map(({ type }) => type))];
-  return types.map((type) => {
-    const own = words.filter((word) => word.type === type);
-    const challenges = own.filter(({ option }) => option === "challenge").map(({ pointer }) => pointer);
-    args.refuseTwice(
-      "--payload",
-      own.map(({ pointer }) => `${type}:${pointer}`),
-    );
-    if (challenges.length > 1) args.fault(`--challenge: ${challenges.length} of type ${type}: give one for each type`);
-    const [challenge] = challenges;
-    const values = Object.fromEntries(own.map(({ pointer, value }) => [pointer, value]));
-    return { type, values, ...(challenge !== undefined && { challenge }) };
-  });
-}
-
-/**
- * Reads a word such as `TYPE:/pointer=JSON`. The type ends at the first colon, the pointer at the first equals sign.
- */
-function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: string): PayloadWord | undefined {
-  const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
-  if (parts === null) return args.fault(`--${option} ${word}: expected TYPE:/pointer=JSON${PERHAPS_A_FILE}`);
-  const [, type, pointer, text] = parts as unknown as readonly [string, string, string, string];
-  // Messages leave out the value, since it may be secret.
-  const place = `--${option} ${type}:${pointer}`;
-  const json = attempt(() => parseJson(text, { numbers: "literal" }));
-  if (json.value === undefined) return args.fault(`${place}: the value is not JSON: ${quoteIt(option, type, pointer)}`);
-  const { value, faults } = plainNumbers(json.value);
-  if (typeof value === "object" && value !== null)
-    return args.fault(`${place}: an object or array: name its members, such as ${type}:${pointer}/0=…`);
-  const found = [
-    ...(faults.length > 0 ? [faultText(faults)] : []),
-    ...[pointerFault(pointer), option === "challenge" ? challengeFault(value) : null].filter((each) => each !== null),
-  ];
-  if (found.length > 0) return args.fault(found.map((fault) => `${place}: ${fault}`).join("; "));
-  return { option, type, pointer, value };
-}
-
-const PERHAPS_A_FILE = ". It takes every word up to the next option: give files before it, or after --";
-
-function quoteIt(option: string, type: string, pointer: string): string {
-  const quoted = `--${option} '${type}:${pointer}="42"'`;
-  return `a string is written in two kinds of quotes, since the shell removes one: ${quoted}`;
-}
+/** Readers by the name of the option, or by the word for its value in the help. Any other value is a text. */
+export const READERS = {
+  time: timeOr(""),
+  when: certificateTime,
+  seconds,
+  hex,
+  kind: COMMITMENT_KINDS,
+  class: classes,
+  format: FORMATS,
+  "report-format": REPORT_FORMATS,
+  "table-format": ["text", "json", "ndjson", "csv", "junit", "html"],
+  "token-kind": TOKEN_KINDS,
+  "key-type": KEY_TYPES,
+  "--ephemeral-key": quorumKey,
+  "--quorum-key": quorumKey,
+  "--signer-key": keyOf(ED25519_KEY_LENGTH),
+  "--port": numberFrom(0, 65_535),
+  "--workers": numberFrom(1, 1024),
+  "--limit": listed,
+  "--max-accounts": listed,
+  "--outage-after": numberFrom(0, 1_000_000),
+  "--interval": upToADay,
+  "--policy-refresh": upToADay,
+  "--entry-timeout": upToADay,
+  "--heartbeat": upToAWeek,
+  "--outage-repeat": upToAWeek,
+  "--max-silence": upToAWeek,
+  "--max-gap": durationTo(Number.MAX_SAFE_INTEGER, "90m, 2h or 1d"),
+  "--max-age": (text: string): string => (anyDuration(text), text),
+  "--tolerance": durationTo(Number.MAX_SAFE_INTEGER, "30s or 2m"),
+  "--valid": durationTo(400 * DAY_MS, "12h or 14d, at most 400d"),
+} as const satisfies Readonly<Record<string, Reader>>;

@@ -1,8 +1,10 @@
 /** Collects the faults of one command line. */
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, type Option } from "commander";
+import { duration } from "../appraise/shapes.js";
+import { readShape } from "../decode/shapes.js";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
-import { type OptionName, isList } from "./option-table.js";
+import type { OptionName } from "./option-table.js";
 
 /** Returns the fault that an option took another option as its value. Both are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
@@ -18,30 +20,44 @@ const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out
 export class ArgumentReader {
   readonly faults: Problem[] = [];
   readonly #given = new Map<string, number>();
-  /** The fault of each option whose value is empty, or is another option. */
-  readonly #empty = new Map<string, string>();
+  readonly #empty = new Set<string>();
   readonly #command: Command;
 
-  /** Listens to the command, so it must be created before the command line is parsed. */
+  /** Replaces commander's readers of values, so it must be created before the command line is parsed. */
   constructor(command: Command) {
     this.#command = command;
     for (const option of command.options) {
       const name = option.name();
-      command.on(`option:${name}`, (value: unknown) => {
-        this.#given.set(name, (this.#given.get(name) ?? 0) + 1);
-        if (typeof value === "string") this.#noteEmpty(name, value);
+      command.on(`option:${name}`, () => this.#given.set(name, (this.#given.get(name) ?? 0) + 1));
+      if (!option.required && !option.optional) continue;
+      const { parseArg } = option;
+      option.argParser((text: string, before: unknown) => {
+        const value = this.#read(option, parseArg, text);
+        return Array.isArray(before) ? [...(before as unknown[]), ...(value === undefined ? [] : [value])] : value;
       });
     }
   }
 
   /**
-   * Notes a value that is empty or is another option. An unset shell variable leaves an empty word inside quotes, and
-   * no word without quotes, so that the option takes the next word.
+   * Reads a value. A fault is added to those of the command line, and not thrown. An unset shell variable leaves an
+   * empty word inside quotes, and no word without quotes, so that the option takes the next word.
    */
-  #noteEmpty(name: string, value: string): void {
-    const isOption = this.#command.options.some(({ long }) => long === value);
-    if (value !== "" && !isOption) return;
-    this.#empty.set(name, isOption ? tookOption(`--${name}`, value) : `--${name}: ${EMPTY}`);
+  #read({ long, argChoices }: Option, parseArg: Option["parseArg"], text: string): unknown {
+    const isOption = this.#command.options.some((other) => other.long === text);
+    if (text === "" || isOption) {
+      const name = long!.slice(2);
+      if (!this.#empty.has(name)) this.fault(isOption ? tookOption(long!, text) : `${long}: ${EMPTY}`);
+      this.#empty.add(name);
+      return parseArg === undefined ? text : undefined;
+    }
+    if (argChoices !== undefined && !argChoices.includes(text))
+      return this.fault(`${long} ${text}: expected one of ${argChoices.join(", ")}`);
+    try {
+      return parseArg === undefined ? text : parseArg<unknown>(text, undefined);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      return this.fault(`${long}${error.message}`);
+    }
   }
 
   /** Returns whether the option has no value. That fault is already reported. */
@@ -62,8 +78,8 @@ export class ArgumentReader {
 
   refuseRepeated(): void {
     for (const option of this.#command.options) {
-      if (!isList(option) && (this.#given.get(option.name()) ?? 0) > 1)
-        this.fault(`${option.long} is repeated: give it once`);
+      const isList = Array.isArray(this.#command.getOptionValue(option.attributeName()));
+      if (!isList && (this.#given.get(option.name()) ?? 0) > 1) this.fault(`${option.long} is repeated: give it once`);
     }
   }
 
@@ -102,8 +118,7 @@ export class ArgumentReader {
   }
 
   throwFaults(): void {
-    const empty = [...this.#empty.values(), ...this.#emptyOperands()].map((message) => ({ message }));
-    const faults = [...empty, ...this.faults];
+    const faults = [...this.#emptyOperands().map((message) => ({ message })), ...this.faults];
     if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this.#command));
   }
 }
@@ -130,6 +145,14 @@ export function choosesPolicy(args: ArgumentReader): boolean {
   const given = (["policy", "no-policy", "bundle-policy"] as const).filter((name) => args.has(name));
   if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
   return given.length > 0;
+}
+
+/** Returns the greatest age of boot proofs, which is a rule beside those of a policy. */
+export function maxAgeOf(args: ArgumentReader, { maxAge }: { readonly maxAge?: string }): { maxAgeMs?: number } {
+  if (args.has("max-age") && args.has("no-policy"))
+    args.fault("--max-age requires --policy: age is a check of the policy");
+  const { value } = readShape(duration, maxAge);
+  return value === undefined ? {} : { maxAgeMs: value };
 }
 
 /** Returns the name of an option without its value, which may be a key. */

@@ -5,7 +5,6 @@ import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { ageSentence } from "../report/facts.js";
 import { capitalized } from "../report/statements.js";
@@ -179,7 +178,7 @@ async function pinReleases(
   const trustAnchors = await readTrustAnchors(files, flags.trustAnchor);
   const options = {
     ...pinOptions(flags),
-    ...(isCommitmentKind(commitment) && { commitment }),
+    ...(commitment && { commitment }),
     ...(manifestSet && { manifestSet }),
     ...(base && { addTo: base.policy }),
     ...(trustAnchors.length > 0 && { trustAnchors }),
@@ -212,7 +211,7 @@ async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<
   const manifestSet = await readManifestSet(files, flags.manifestSet);
   return {
     ...pinOptions(flags),
-    ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
+    ...(flags.commitment && { commitment: flags.commitment }),
     ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
     ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
     ...(flags.namespace !== undefined && { namespace: flags.namespace }),
@@ -254,10 +253,6 @@ const BUILD_REMEDY =
   "An image names no application, and neither an image nor a binary names an operator. --binary FILE pins the " +
   "application; for live documents, --quorum-key HEX or --manifest-set FILE pins the operator; for legacy ones, " +
   "--manifest-set FILE and --namespace NAME together pin both.";
-
-export function isCommitmentKind(text: string | undefined): text is CommitmentKind {
-  return COMMITMENT_KINDS.some((kind) => kind === text);
-}
 
 /**
  * Size limit of a release's file in bytes. An application takes half a kilobyte of the file. The limit is low because

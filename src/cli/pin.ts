@@ -1,10 +1,8 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
-import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
-import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { equalBytes, toUtf8 } from "../bytes.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
-import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -15,10 +13,9 @@ import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { maxAgeOf, nonceOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { type Pinned, rejectedUnder } from "./pin-provenance.js";
-import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
 import { IS_THERE, deliver, refuseTarget } from "./output.js";
@@ -139,7 +136,6 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
   if (source === "build") refuseBuild(args, flags);
   if (source === "release") refuseReleases(args, flags);
   refuseProvenance(args, flags);
-  refuseValues(args, flags);
   await refuseTargets(args, flags);
   if (source !== "service") refuseExposedKeys(args);
   const connection = source === "service" ? connectionOf(args, flags, io) : undefined;
@@ -191,17 +187,6 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
         "--manifest-set FILE, whose members approve the image",
     );
   if (roleArn !== undefined) args.fault("--role-arn requires --image");
-}
-
-function refuseValues(args: ArgumentReader, flags: Flags<"pin">): void {
-  const { commitment, quorumKey, nonce, appProofType } = flags;
-  maxAgeOf(args, flags);
-  if (commitment !== undefined && !isCommitmentKind(commitment))
-    args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
-  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
-    args.fault(`--quorum-key: expected ${QOS_PUBLIC_KEY_LENGTH} bytes of hex`);
-  nonceOf(args, nonce);
-  if (appProofType.includes("")) args.fault("--app-proof-type: empty: expected a type");
 }
 
 async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {

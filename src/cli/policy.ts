@@ -9,7 +9,6 @@ import { STDIN, nameOf, readerBeside } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
-import { formatOf } from "./option-values.js";
 import { addCheckReleases } from "./release.js";
 import { addCosign, addPublish, addRenew, addReview, addSign, addToSign, checkFeedFile } from "./signed-policy.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
@@ -62,7 +61,7 @@ const addCheck = commandOf<"policy check", [file: string]>(
     help: CHECK_HELP,
   },
   async ({ args, flags, files, io }, path) => {
-    const format = formatOf(args, flags.format);
+    const { format } = flags;
     args.throwFaults();
     if (flags.policySigners !== undefined)
       return checkFeedFile({ feed: path, signers: flags.policySigners }, { files, io, format });

@@ -1,5 +1,4 @@
 /** `bootproof proxy`: verifies the service's answers to any client, until it is interrupted. */
-import type { Acceptable } from "../addresses/classes.js";
 import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -9,28 +8,23 @@ import { printable } from "../report/printable.js";
 import { plainPolicy } from "../plain-settings.js";
 import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
 import { commandOf } from "./command.js";
-import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
+import { type Connection, addressFault, connect, hasKey, keySourceOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
-import { requireLogFormat } from "./message-lines.js";
-import type { Flags } from "./option-table.js";
+import { DEFAULT_TIMEOUT_SECONDS, type Flags } from "./option-table.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { acceptedOf, maxAgeOf, portOf } from "./option-values.js";
-import type { ArgumentReader } from "./options.js";
+import { type ArgumentReader, maxAgeOf } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
 interface ProxyRequest {
   readonly flags: Flags<"proxy">;
-  readonly port: number;
   /** The key that fetches evidence. Undefined means that boot proofs come from files. */
   readonly key: Connection["key"] | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
-  readonly timeoutMs: number;
-  readonly accept: readonly Acceptable[];
 }
 
 const EXAMPLES = `
@@ -80,20 +74,16 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
       : addressFault("--upstream", upstream);
   if (fault !== null && !args.isEmpty("upstream")) args.fault(fault);
   if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
-  requireLogFormat(args, flags.logFormat);
   if (flags.healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", flags.bootProof);
   const key = evidenceKey(args, flags, io);
-  const port = portOf(args, flags.port ?? "0");
-  const timeoutMs = timeoutOf(args, flags.timeout);
   const age = maxAgeOf(args, flags);
-  const accept = acceptedOf(args, flags.accept);
   for (const name of ["accept", "all-activities"] as const)
     if (args.has(name) && flags.verifyAddresses !== true) args.fault(`--${name} requires --verify-addresses`);
   if (args.has("boot-proof") && flags.verifyAddresses === true)
     args.fault("--verify-addresses requires --api-key-file: it lists wallets and activities");
   args.throwFaults();
-  return { flags, port: port!, key, age, timeoutMs: timeoutMs!, accept };
+  return { flags, key, age };
 }
 
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
@@ -110,11 +100,8 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
   );
 }
 
-async function optionsOf(
-  { flags, port, key, age, timeoutMs, accept }: ProxyRequest,
-  files: InputFiles,
-  io: Io,
-): Promise<StartProxyOptions> {
+async function optionsOf({ flags, key, age }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {
+  const { accept = [], port = 0, timeout: timeoutMs = 1000 * DEFAULT_TIMEOUT_SECONDS } = flags;
   const upstream = flags.upstream!;
   const read = await readFiles(flags, files, io);
   // This organization is never used, since the proxy names one in each query.

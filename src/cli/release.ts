@@ -10,7 +10,6 @@ import { textOptions } from "./io.js";
 import { jsonOfKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
-import { formatOf } from "./option-values.js";
 import { readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -40,7 +39,7 @@ export const addCheckReleases = commandOf<"policy check-releases", [folders: str
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, folders) => {
-    const format = formatOf(args, flags.format);
+    const { format } = flags;
     const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
     if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
     if (given.length === 0)

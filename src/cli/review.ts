@@ -10,7 +10,6 @@ import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 
@@ -52,7 +51,7 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
     args.refuseTwice("--accept", flags.accept);
     if (!args.has("policy")) args.fault("--policy FILE is required: the pins that the manifest has to meet");
     await refuseUnknown(flags.accept, args);
-    const format = formatOf(args, flags.format);
+    const { format } = flags;
     args.throwFaults();
     const given = manifest ?? { deploymentId: deploymentId!, connection: connection! };
     const review = await reviewed(given, flags, files, io);

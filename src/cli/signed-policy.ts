@@ -1,7 +1,5 @@
 /** `bootproof policy sign` and the other commands of those who sign policies; `policy check` of a feed. */
-import { duration } from "../appraise/shapes.js";
 import { fromBase64, fromUtf8 } from "../bytes.js";
-import { readShape } from "../decode/shapes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
@@ -42,21 +40,19 @@ async function proposalIn(files: InputFiles, path: string, feedPath: string | un
 
 interface Making {
   readonly args: ArgumentReader;
-  readonly flags: Flags<"policy sign"> | Flags<"policy renew">;
+  readonly flags: Flags<"policy sign">;
   readonly files: InputFiles;
   readonly io: Io;
 }
 
 /** Writes the next version with the policy of the file, or of the feed. Tells of weaknesses of its set on stderr. */
 async function makeVersion({ args, flags, files, io }: Making, path: string | null): Promise<number> {
-  const { MAX_VALID_MS } = await import("../appraise/signed-payload.js");
-  const validMs = readShape(duration, flags.valid).value ?? Infinity;
-  if (validMs > MAX_VALID_MS)
-    args.fault(`--valid ${flags.valid ?? "DURATION"}: expected a duration such as 12h or 14d, at most 400d`);
+  const { valid: validMs = 0 } = flags;
+  if (!args.has("valid")) args.fault("--valid DURATION: expected a duration such as 12h or 14d, at most 400d");
   await refuseOut(args, flags.out);
   args.throwFaults();
   const source = path === null ? undefined : await readPolicyFile(files, path, "POLICY");
-  const signers = "signers" in flags ? await fileOf(files, flags.signers, "--signers") : undefined;
+  const signers = await fileOf(files, flags.signers, "--signers");
   const feed = await fileOf(files, flags.feed, "--feed");
   files.throwFaults();
   const key = await keyIn(flags.key, "policy sign", io);

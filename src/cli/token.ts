@@ -16,8 +16,7 @@ import { organizationOf, refuseEmptyOrganization } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import { type Flags, TOKEN_KINDS } from "./option-table.js";
-import { durationOf, formatOf, nowOf } from "./option-values.js";
+import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy } from "./policy-source.js";
 
@@ -44,30 +43,22 @@ export const addTokenCommand = commandOf<"token", [token: string]>(
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, word) => {
-    const kind = kindOf(args, flags.kind);
+    const { kind = "session", now = io.now(), tolerance: toleranceMs = 0, format } = flags;
     const expected = expectedOf(args, flags, kind, io);
-    const now = nowOf(args, flags.now, io.now());
-    const toleranceMs = durationOf(args, "tolerance", flags.tolerance, { words: "30s or 2m" }) ?? 0;
-    const format = formatOf(args, flags.format);
     const path = pathOf(args, word);
     if (flags.policy === undefined) args.fault("--policy FILE is required: it pins the quorum keys that sign");
     args.throwFaults();
-    const given = await readGivenPolicy(files, flags, io, () => now!);
+    const given = await readGivenPolicy(files, flags, io, () => now);
     const token = await textIn(files, path!);
     files.throwFaults();
     const policy = given!.signed ?? given!.policy;
     const namespace = flags.namespace === undefined ? {} : { namespace: flags.namespace };
-    const report = await verified(kind!, token!, { policy, now: now!, expected: expected!, toleranceMs, ...namespace });
+    const report = await verified(kind, token!, { policy, now, expected: expected!, toleranceMs, ...namespace });
     const { renderToken } = await import("../token/text.js");
     io.stdout.write(format === "json" ? jsonDocument(report) : renderToken(report, textOptions(io)));
     return report.verdict === "verified" ? EXIT.good : EXIT.rejected;
   },
 );
-
-function kindOf(args: ArgumentReader, text: string = "session"): TokenKind | undefined {
-  const kind = TOKEN_KINDS.find((name) => name === text);
-  return kind ?? args.fault(`--kind ${text}: expected one of ${TOKEN_KINDS.join(", ")}`);
-}
 
 /** The word is never repeated in a message: it may be a token. */
 function pathOf(args: ArgumentReader, word: string): string | undefined {
@@ -81,7 +72,7 @@ function pathOf(args: ArgumentReader, word: string): string | undefined {
 function expectedOf(
   args: ArgumentReader,
   { anyOrganization = false, userId, publicKey, ...flags }: Flags<"token">,
-  kind: TokenKind | undefined,
+  kind: TokenKind,
   io: Io,
 ): ExpectedToken | undefined {
   for (const name of ["organization", "user"] as const)
@@ -89,7 +80,7 @@ function expectedOf(
       args.fault(`--${name}-id and --any-${name} exclude each other`);
   if (!anyOrganization) refuseEmptyOrganization(args, io);
   const organizationId = anyOrganization ? ANY_ORGANIZATION : organizationOf(flags, io);
-  if (kind !== undefined) refuseUseless(args, kind, { userId, publicKey });
+  refuseUseless(args, kind, { userId, publicKey });
   if (organizationId === undefined)
     return args.fault("--organization-id ID is required, or --any-organization: whose token it has to be");
   return { organizationId, ...(userId !== undefined && { userId }), ...(publicKey !== undefined && { publicKey }) };

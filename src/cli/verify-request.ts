@@ -1,6 +1,7 @@
 /** Reads the command line of `bootproof verify`, and reports what is wrong with it. */
 import { resolve } from "node:path";
 import type { VerifyOptions } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
 import type { Detail } from "../show/checks.js";
 import type { ReportFormat } from "../report/report.js";
 import type { ExpectedPayload } from "../verify/expected-payload.js";
@@ -17,18 +18,8 @@ import {
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import {
-  atOf,
-  ephemeralKeyOf,
-  hexOf,
-  maxAgeOf,
-  nonceOf,
-  nowOf,
-  payloadsOf,
-  reportFormatOf,
-  signerKeyOf,
-} from "./option-values.js";
-import { type ArgumentReader, choosesPolicy } from "./options.js";
+import { type ArgumentReader, choosesPolicy, maxAgeOf } from "./options.js";
+import { payloadsOf } from "./payload-values.js";
 
 /** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
 export type Source =
@@ -73,7 +64,7 @@ export function requestOf(
 ): VerifyRequest {
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
-  const format = reportFormatOf(args, flags.format);
+  const { format } = flags;
   refuseForFormat(args, flags, format);
   refuseAroundMessage(args, flags, format);
   const level = levelOf(args, io);
@@ -102,7 +93,7 @@ const OF_MESSAGE = ["signature", "public-key", "expect"] as const;
 
 /** Reports what cannot be checked with signed bytes, and options about them where there are none. */
 function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, format: ReportFormat): void {
-  const { signedMessage, signature, publicKey, expect, bootProof } = flags;
+  const { signedMessage, signature, expect, bootProof } = flags;
   if (signedMessage === undefined) {
     for (const name of OF_MESSAGE.filter((one) => args.has(one))) args.fault(`--${name} requires --signed-message`);
     return;
@@ -112,8 +103,6 @@ function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, forma
   if (args.has("boot-proof") && args.has("organization-id"))
     args.fault("--organization-id: signed bytes name no organization: leave it out");
   if (signature === undefined) args.fault("--signed-message requires --signature");
-  hexOf(args, "signature", signature);
-  hexOf(args, "public-key", publicKey);
   if (bootProof.length > 1) args.fault("--signed-message: give one --boot-proof, that of the application that signed");
   if (expect !== undefined && resolve(expect) === resolve(signedMessage))
     args.fault("--expect: the file of --signed-message itself: give your own bytes, computed from what you sent");
@@ -298,7 +287,8 @@ function expectedOf(
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  return { organizationId, publicKey: signerKeyOf(args, flags), payload };
+  if (args.has("signer-key") && flags.request === undefined) args.fault("--signer-key requires --request");
+  return { organizationId, publicKey: flags.signerKey, payload };
 }
 
 function ownerOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): string | undefined {
@@ -308,15 +298,12 @@ function ownerOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): string |
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {
-  const at = atOf(args, flags.at);
-  const now = nowOf(args, flags.now, io.now());
-  const ephemeralKey = ephemeralKeyOf(args, flags.ephemeralKey);
-  const nonce = nonceOf(args, flags.nonce);
+  const { at, now = io.now(), ephemeralKey, nonce } = flags;
   return {
-    now: now ?? io.now(),
+    now,
     ...(at !== undefined && { at }),
-    ...(ephemeralKey && { ephemeralKey }),
-    ...(nonce && { nonce }),
+    ...(ephemeralKey && { ephemeralKey: fromHex(ephemeralKey)! }),
+    ...(nonce && { nonce: fromHex(nonce)! }),
     ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),

@@ -16,8 +16,7 @@ import { requireOrigin } from "./log.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { UP_TO_A_DAY, countOf, durationOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
-import type { ArgumentReader } from "./options.js";
+import { type ArgumentReader, maxAgeOf } from "./options.js";
 import {
   atMostOnceText,
   entryJson,
@@ -91,7 +90,6 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const { app: apps, ephemeralKey: keys } = flags;
   if (apps.length + keys.length === 0) args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
   if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
-  for (const key of keys) ephemeralKeyOf(args, key);
   args.refuseTwice("--app", apps);
   args.refuseTwice(
     "--ephemeral-key",
@@ -100,11 +98,10 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseAddress(args, "on-refusal", flags.onRefusal);
   const times = timesOf(args, flags);
-  const refreshMs = durationOf(args, "policy-refresh", flags.policyRefresh, UP_TO_A_DAY);
-  if (flags.policyRefresh !== undefined && flags.policySigners === undefined)
+  const { policyRefresh: refreshMs, format } = flags;
+  if (args.has("policy-refresh") && flags.policySigners === undefined)
     args.fault("--policy-refresh: only with --policy-signers");
   const age = maxAgeOf(args, flags);
-  const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
@@ -121,23 +118,16 @@ function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey
 }
 
 const LOG_OPTIONS = ["after", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
-const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
-
-const MOST_OUTAGE_AFTER = 1_000_000;
 const LEAST_REPEAT_MS = 60_000;
 
 function timesOf(args: ArgumentReader, flags: Flags<"watch">): Times {
-  const { outageAfter: after, outageRepeat, maxSilence } = flags;
+  const { interval: intervalMs = 60_000, outageAfter, heartbeat: aliveMs } = flags;
+  const { outageRepeat: outageRepeatMs, maxSilence: maxSilenceMs } = flags;
   refuseAddress(args, "on-outage", flags.onOutage);
-  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", UP_TO_A_DAY);
-  const outageRepeatMs = durationOf(args, "outage-repeat", outageRepeat, WEEK);
   if (outageRepeatMs !== undefined && outageRepeatMs < LEAST_REPEAT_MS)
-    args.fault(`--outage-repeat ${outageRepeat!}: expected a minute at least`);
-  const maxSilenceMs = durationOf(args, "max-silence", maxSilence, WEEK);
-  if (maxSilenceMs !== undefined && maxSilenceMs <= (intervalMs ?? 0))
-    args.fault(`--max-silence ${maxSilence!}: expected more than --interval: a shorter time would end every watch`);
-  const aliveMs = durationOf(args, "heartbeat", flags.heartbeat, WEEK);
-  const outageAfter = after === undefined ? undefined : countOf(args, "outage-after", after, MOST_OUTAGE_AFTER);
+    args.fault("--outage-repeat: expected a minute at least");
+  if (maxSilenceMs !== undefined && maxSilenceMs <= intervalMs)
+    args.fault("--max-silence: expected more than --interval: a shorter time would end every watch");
   const times = { intervalMs, aliveMs, outageAfter, outageRepeatMs, maxSilenceMs };
   return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)) as Times;
 }

@@ -5,7 +5,6 @@ import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { evidenceTime, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
-import { workersOf } from "./option-values.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 
 const EXAMPLES = `
@@ -33,7 +32,7 @@ export const addWorkerCommand = commandOf(
   async ({ args, flags, files, io }) => {
     const url = await queueUrlOf(args, flags.queue, io);
     requireAuditPolicy(args, flags);
-    const workers = workersOf(args, flags.workers);
+    const { workers } = flags;
     const health = healthOf(args, flags);
     args.throwFaults();
     const interruption = new Interruption();

@@ -251,7 +251,7 @@ describe("audit", () => {
         /with --queue/,
       ],
     ],
-    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number of threads from 1 to 1024/]],
+    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number from 1 to 1024/]],
     ["a time", ["--no-policy", "in", "--entry-timeout", "soon"], [/soon: expected a duration/]],
     [
       "a time of others",

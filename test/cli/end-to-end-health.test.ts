@@ -147,7 +147,7 @@ describe("messages as JSON", () => {
 
   it("are text with another format, which is a fault", async () => {
     const { code, stderr } = await run("watch", "--app", "a", ...POLICY, "--log-format", "xml");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: expected text or json")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: expected one of text, json")]);
   });
 });
 

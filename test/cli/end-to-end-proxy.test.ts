@@ -176,7 +176,7 @@ describe("the built proxy", () => {
       ["--upstream", `${lab.baseUrl}/public/v1`, "--policy", "p", ...KEY],
       "must not end in /public/v1",
     ],
-    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: expected 0 to 65535"],
+    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: expected a number from 0 to 65535"],
     ["a port in use", [...OPTIONS, ...KEY, "--port", new URL(lab.baseUrl).port], "in use by another process"],
     [
       "a policy that is none",

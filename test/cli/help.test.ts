@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fitted, helpWidth } from "../../src/cli/help.js";
 import { COMMANDS as COMMANDS_OF_ALL } from "../../src/cli/commands.js";
-import { COMMAND_OPTIONS } from "../../src/cli/option-table.js";
+import { OPTION_NAMES, commandsWith } from "../../src/cli/option-table.js";
 import { VERIFY_TOPICS } from "../../src/cli/verify-help.js";
 import { bootproof, words } from "./support.js";
 
@@ -50,7 +50,8 @@ describe("a help text", () => {
 
 describe("the help of verify", () => {
   const AT_80 = { isTTY: true, columns: 80 };
-  const own = COMMAND_OPTIONS.verify.filter(([, help]) => help !== null).map(([name]) => name as string);
+  const isOfVerify = (name: string): boolean => commandsWith(name).some(({ command }) => command === "verify");
+  const own = OPTION_NAMES.filter(isOfVerify);
   const shownIn = (text: string): string[] => {
     const options = text.split("Options:\n")[1]!.split("\n\n", 1)[0]!;
     const names = [...options.matchAll(/^ {2}(?:-h, )?--([a-z-]+)/gm)].map(([, name]) => name!);

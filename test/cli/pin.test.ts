@@ -183,7 +183,7 @@ describe("from a published release", () => {
   );
 
   it.each([
-    ["a quorum key that is none", ["--quorum-key", "abcd"], "--quorum-key: expected 130 bytes of hex"],
+    ["a quorum key that is none", ["--quorum-key", "abcd"], "--quorum-key: 4 hex digits, expected 260 hex digits"],
     [
       "a set that is none",
       ["--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })],

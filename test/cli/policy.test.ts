@@ -247,7 +247,7 @@ describe("pin --add-to", () => {
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: expected an array, got nothing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
     [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
-    [["--app-proof-type", ""], "--app-proof-type: empty: expected a type"],
+    [["--app-proof-type", ""], "--app-proof-type: empty: a shell variable may be unset"],
   ])("refuses %j", (args, says) => refused(2, bootproof(["pin", "--boot-proof", BOOT_1, ...args]), says));
 });
 

@@ -121,8 +121,8 @@ describe("errors of a command line that asks for JSON", () => {
   it("say what to do of each", async () => {
     const { errors } = await failed(["verify", "--boot-proof", BOOT_1, "--now", "noon", "--format", "json"]);
     expect(errors.map(({ advice }) => advice)).toEqual([
-      expect.stringMatching(/^Pin the deployment/),
       "See bootproof verify --help.",
+      expect.stringMatching(/^Pin the deployment/),
     ]);
   });
 

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { parsePolicy } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { packEvidence } from "../../src/bundle/pack.js";
-import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import { type CommandName, type OptionName, commandsWith } from "../../src/cli/option-table.js";
 import type { Policy } from "../../src/appraise/policy.js";
 import type { SignedPolicy } from "../../src/signed-policy/index.js";
 import { type Answer, bootproof, fileOf } from "../cli/support.js";
@@ -72,11 +72,11 @@ export class World {
   /** The options that the caller demands of this side, as far as the command has them. */
   words(command: CommandName, side: Side, ...more: readonly OptionName[]): string[] {
     if (this.fact.isDemandAlone === true && side === "honest") return [];
-    const known: readonly string[] = COMMAND_OPTIONS[command].map(([option]) => option);
+    const rowOf = (option: string) => commandsWith(option).find((row) => row.command === command);
     const given = Object.entries(this.fact.options?.(this.honest) ?? {}) as [OptionName, string][];
     return given
-      .filter(([option]) => known.includes(option) && !more.includes(option))
-      .flatMap(([option, value]) => [`--${option}`, ...(OPTIONS[option][0] === null ? [] : [value])]);
+      .filter(([option]) => rowOf(option) !== undefined && !more.includes(option))
+      .flatMap(([option, value]) => [`--${option}`, ...(rowOf(option)!.flags.includes("<") ? [value] : [])]);
   }
 
   /** A policy under which the other evidence is accepted: what `pin` writes of it. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { policySchema } from "../../src/appraise/policy.js";
-import { COMMAND_OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import { type OptionName, commandsWith } from "../../src/cli/option-table.js";
 import { VERIFY_OPTIONS } from "../../src/inputs.js";
 import { FIELDS } from "../../src/page/verifier-view.js";
 import { cellOf } from "./cells.js";
@@ -88,7 +88,7 @@ function hasOption(table: Options, option: OptionName): boolean {
   if (table === null) return false;
   if (table === "form") return FORM[option] !== undefined;
   if (table === "inputs") return Object.hasOwn(inputs, option);
-  return COMMAND_OPTIONS[table].some(([name]) => name === option);
+  return commandsWith(option).some(({ command }) => command === table);
 }
 
 const cells = facts.flatMap((name) => ENTRANCES.map((entrance) => ({ name, entrance, cell: cellOf(name, entrance) })));
