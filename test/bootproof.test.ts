@@ -12,19 +12,16 @@ import {
   NamedEvidence,
   SignatureCache,
   type VerifyOptions,
-  packBundle,
-  packEvidence,
   parsePolicy,
   renderText,
-  type BundleVerifyOptions,
   verifyActivity,
   verifyAppProof,
   verifyAppProofs,
   verifyAttestation,
   verifyBootProof,
-  verifyBundle,
   verifyEvidence,
 } from "../src/index.js";
+import { packBundle, packEvidence, type BundleVerifyOptions, verifyBundle } from "../src/bundle/index.js";
 import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { generateQosKeyPair, qosSign } from "../src/lab/qos.js";

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";
-import { NO_POLICY_ANY_ENCLAVE, SignatureCache, decodeAttestationDocument, verifyEvidence } from "../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE, SignatureCache, verifyEvidence } from "../src/index.js";
+import { decodeAttestationDocument } from "../src/decode/index.js";
 import type { Report } from "../src/report/report.js";
 import type { Json } from "./support/manifest.js";
 import { readVectorJson } from "./support/vectors.js";

@@ -16,7 +16,19 @@ import * as keyFile from "../src/client/key-file.js";
 import { type JsonObject, type JsonValue } from "../src/decode/json.js";
 import * as formats from "../src/formats/index.js";
 import * as image from "../src/image/index.js";
+import * as author from "../src/author/index.js";
+import * as bundles from "../src/bundle/index.js";
+import * as decode from "../src/decode/index.js";
+import * as diffing from "../src/diff/index.js";
+import * as inspecting from "../src/inspect/index.js";
+import * as releasing from "../src/release/index.js";
+import * as reviewing from "../src/review/index.js";
+import { type SignedPolicyError, openSignedPolicy } from "../src/signed-policy/index.js";
+import * as tokenRoom from "../src/token/index.js";
 import * as library from "../src/index.js";
+import * as addresses from "../src/addresses/index.js";
+import type { BundleFacts } from "../src/bundle/text.js";
+import type { SigningJwk } from "../src/formats/signing-key.js";
 import * as lab from "../src/lab/index.js";
 import { encodeManifest, qosSign } from "../src/lab/qos.js";
 import { LAB_BUILD } from "../src/lab/sigstore.js";
@@ -24,6 +36,7 @@ import * as page from "../src/page/index.js";
 import { pageWith } from "../src/page/page.js";
 import { sigstoreVerifier } from "../src/provenance/index.js";
 import * as run from "../src/run/index.js";
+import type { Batch } from "../src/run/judge.js";
 import * as runNode from "../src/run/node.js";
 import * as runQueue from "../src/run/queue.js";
 import { customPayload } from "../src/lab/enclave.js";
@@ -95,7 +108,7 @@ const addressLists = {
   listedAt: null,
 };
 const ofToken = { policy: tokens.POLICY, now: tokens.NOW, expected: { organizationId: tokens.ORG } };
-const tokenReport = Object.freeze(await library.verifySessionToken(tokens.sessionToken(), ofToken));
+const tokenReport = Object.freeze(await tokenRoom.verifySessionToken(tokens.sessionToken(), ofToken));
 const options = { policy, now: NOW, at: AT, allowDebug: false, bootProofsOnly: false, expected };
 const alone = { policy, now: NOW, at: AT };
 const verdictOf = ({ report }: { readonly report: library.Report }): unknown => ({
@@ -117,20 +130,20 @@ const sigstoreVerify = await sigstoreVerifier();
 const ownStamper = Object.freeze(await client.apiKeyStamper(apiKey));
 const verified = (await library.verifyBootProof(bootProof, alone)).bootProof!;
 const { report } = await library.verifyEvidence({ bootProofs: [bootProof], appProofs, activity }, options);
-const packed = (await library.packBundle({ bootProofs: [bootProof], appProofs }, { policy: policyFile, now: NOW }))
+const packed = (await bundles.packBundle({ bootProofs: [bootProof], appProofs }, { policy: policyFile, now: NOW }))
   .bundle!;
-const bundle = library.decodeBundle(packed);
-const check = Object.freeze(library.checkPolicy(policyText));
-const inspection = Object.freeze((await library.inspectUnverified(toUtf8(JSON.stringify(bootProof))))!);
-const difference = await library.diffUnverified(
+const bundle = bundles.decodeBundle(packed);
+const check = Object.freeze(author.checkPolicy(policyText));
+const inspection = Object.freeze((await inspecting.inspectUnverified(toUtf8(JSON.stringify(bootProof))))!);
+const difference = await diffing.diffUnverified(
   toUtf8(policyText),
   toUtf8(JSON.stringify({ ...policyFile, maxAge: "1d" })),
 );
 const reviewedManifest = new Uint8Array(Buffer.from(bootProof["qosManifestB64"] as string, "base64"));
-const review = await library.reviewManifest(reviewedManifest, { policy });
+const review = await reviewing.reviewManifest(reviewedManifest, { policy });
 const releaseFiles = [...releaseOf("2026.9.0")];
-const published = await library.readRelease(releaseFiles, { version: "2026.9.0", application: "signer" });
-const releaseCheck = await library.checkReleases([published], { noManifestSet: true });
+const published = await releasing.readRelease(releaseFiles, { version: "2026.9.0", application: "signer" });
+const releaseCheck = await releasing.checkReleases([published], { noManifestSet: true });
 const text = { color: true, width: 100, height: 20, detail: "verbose" } as const;
 const release = {
   version: "1",
@@ -149,10 +162,10 @@ const releaseOptions = {
 } as const;
 const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
 
-const earKey = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as formats.SigningJwk;
+const earKey = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as SigningJwk;
 const setting: run.AuditSetting = run.auditSetting({ policy, now: NOW, bootProofs: [JSON.stringify(bootProof)] });
 const entries = [toUtf8(JSON.stringify({ bootProof })), toUtf8(JSON.stringify(debugged.bootProof)), toUtf8("{}")];
-const batch: run.Batch = { entries: [...entries, ...entries] };
+const batch: Batch = { entries: [...entries, ...entries] };
 const input = join(folder, "entries.ndjson");
 writeFileSync(input, Buffer.concat(entries.flatMap((entry) => [entry, toUtf8("\n")])));
 const lines = (await linesOf(3)).map((line) => Object.freeze(line));
@@ -294,7 +307,7 @@ const CALLS: readonly Call[] = [
     "verifySignedBundle",
     [
       tokens.signedBundle(),
-      { ...ofToken, kind: "import", expected: { ...ofToken.expected, userId: library.ANY_USER } },
+      { ...ofToken, kind: "import", expected: { ...ofToken.expected, userId: tokenRoom.ANY_USER } },
     ],
   ],
   ["renderToken", [tokenReport, { width: 90 }]],
@@ -374,12 +387,12 @@ const CALLS: readonly Call[] = [
       { bootProofs: [bootProof], activity },
       { policy: { ...policyFile, maxAge: "1d" }, now: NOW, expected: { organizationId: expected.organizationId } },
     ],
-    (made: Awaited<ReturnType<typeof library.packBundle>>) => [verdictOf(made), made.bundle?.policy, made.bundle?.now],
+    (made: Awaited<ReturnType<typeof bundles.packBundle>>) => [verdictOf(made), made.bundle?.policy, made.bundle?.now],
   ],
   [
     "verifyBundle",
     [bundle, { policy, now: NOW, at: AT }],
-    (made: library.BundleVerification) => [verdictOf(made), made.packed],
+    (made: bundles.BundleVerification) => [verdictOf(made), made.packed],
   ],
   [
     "verifyBundle",
@@ -428,7 +441,7 @@ const CALLS: readonly Call[] = [
   ["decodeBootProof", [bytesOf(bootProof)]],
   ["decodeGenesisOutput", [genesisOutput]],
   ["decodeAttestationDocument", [document]],
-  ["decodeCertificate", [library.decodeAttestationDocument(document).certificate.der]],
+  ["decodeCertificate", [decode.decodeAttestationDocument(document).certificate.der]],
   ["decodeManifest", [encodeManifest(whole.manifest, { encoding: "json" })]],
   ["decodeManifest", [reviewedManifest]],
   ["decodeManifestEnvelope", [fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!]],
@@ -471,10 +484,10 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   compareBuild: [
     door(
       [{ pivotHash: forgeLab.pivotHash }, { provenance: [build], provenanceVerifier: noBuild }] as const,
-      (measured, one) => library.compareBuild(buildPolicy, measured, one),
+      (measured, one) => author.compareBuild(buildPolicy, measured, one),
     ),
     door([forgeLab.pivotHash, bytesOf(build)], (pivotHash, bundle) =>
-      library.compareBuild(buildPolicy, { pivotHash }, { provenance: [bundle], provenanceVerifier: sigstoreVerify }),
+      author.compareBuild(buildPolicy, { pivotHash }, { provenance: [bundle], provenanceVerifier: sigstoreVerify }),
     ),
   ],
   "AppProofUses.record": [
@@ -490,8 +503,8 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   openSignedPolicy: [
     door([{ signers: { name: "a", threshold: 1, keys: [SIGNER] }, refreshMs: 5, now: () => AT }], async (given) => {
       const feed = { source: async () => "{}", onNotice: () => {} };
-      const opened = library.openSignedPolicy(Object.assign(given, feed) as never);
-      return opened.catch((error: library.SignedPolicyError) => [error.code, String(error)]);
+      const opened = openSignedPolicy(Object.assign(given, feed) as never);
+      return opened.catch((error: SignedPolicyError) => [error.code, String(error)]);
     }),
   ],
   createClient: [
@@ -550,7 +563,8 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     door([[receivedHalf], { expected: ofGreeting, schemas: { [GREETING]: schema } }], async (...all) => {
       const made = serviceClient.withVerification(policyOf()).verifyAppProofs(...all);
       const { report: greeted, payloads, others } = await made;
-      const [{ payload, value, expectation }] = payloads as [client.VerifiedPayload<{ [GREETING]: typeof schema }>];
+      type Greeted = client.VerifiedAppProofs<{ [GREETING]: typeof schema }>["payloads"][number];
+      const [{ payload, value, expectation }] = payloads as readonly [Greeted];
       return [greeted.verdict, payloads.length, others.length, payload, value, expectation];
     }),
   ],
@@ -693,7 +707,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return store.claim("a", NOW, AT);
     }),
   ],
-  evidenceInPage: [door([toUtf8(html)] as const, (one) => Promise.resolve(page.evidenceInPage(one)))],
+  evidenceInPage: [door([toUtf8(html)] as const, (one) => Promise.resolve(bundles.evidenceInPage(one)))],
   renderPage: [door([pageContent], (one) => pageWith(script, one))],
   "Auditor.of": [
     door([setting], async (one) => {
@@ -795,9 +809,8 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     }),
   ],
   bundleNotices: [
-    door(
-      [{ policyFrom: "bundle", packed: { now: "n", verdict: "verified", differences: [] } } as formats.BundleFacts],
-      (one) => formats.bundleNotices(one, "verified"),
+    door([{ policyFrom: "bundle", packed: { now: "n", verdict: "verified", differences: [] } } as BundleFacts], (one) =>
+      formats.bundleNotices(one, "verified"),
     ),
   ],
   measureImage: [
@@ -979,8 +992,10 @@ class WrappedClient {
 
 /** By name. */
 function exportedFunctions(): ReadonlyMap<string, { readonly prototype: unknown }> {
-  const entries = [library, adapters, client, keyFile, page, run, runNode, runQueue];
-  const all = [...entries, formats, image, lab].flatMap((entry) => Object.entries(entry) as [string, unknown][]);
+  const verifying = [library, addresses, author, bundles, decode, tokenRoom, { openSignedPolicy }];
+  const files = [diffing, inspecting, releasing, reviewing, formats, image];
+  const entries = [...verifying, ...files, adapters, client, keyFile, page, run, runNode, runQueue, lab];
+  const all = entries.flatMap((entry) => Object.entries(entry) as [string, unknown][]);
   return new Map(
     all.filter((pair): pair is [string, { readonly prototype: unknown }] => typeof pair[1] === "function"),
   );
@@ -1020,7 +1035,7 @@ function methodsOf(name: string, value: unknown): string[] {
 
 /** `provenance` is also a member of deployments: on a prototype it demands, and everything is refused. */
 type OptionName = Exclude<
-  | keyof (library.VerifyOptions & library.PackOptions & library.ParsePolicyOptions & library.TextOptions)
+  | keyof (library.VerifyOptions & bundles.PackOptions & library.ParsePolicyOptions & library.TextOptions)
   | keyof (client.ClientOptions & client.SubmitOptions & client.VerificationOptions & client.VerifyAppProofsOptions)
   | keyof (adapters.VerifiedOptions & client.AddressesOptions & run.AuditOptions & runNode.AuditFilesOptions)
   | keyof (run.WatchOptions & run.VerifyRunOptions)

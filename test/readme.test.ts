@@ -593,7 +593,7 @@ describe("the document of signed policies", () => {
  */
 const HOLDS: Readonly<Record<string, string>> = {
   "docs/policy.md, Before you approve a manifest": `
-      import { decodeManifest } from "bootproof";
+      import { decodeManifest } from "bootproof/decode";
       import { readFileSync } from "node:fs";
       const published = (version: string): Uint8Array =>
         readFileSync(\`core-enclaves/releases/\${version}/signer/manifest\`);

@@ -155,8 +155,8 @@ function roomOf(file: string): string {
   return top === "bin" ? "bin" : second!.replace(/\.ts$/, "");
 }
 
-function reachableFrom(entry: string): Source[] {
-  const seen = new Set([entry]);
+function reachableFrom(...entries: readonly string[]): Source[] {
+  const seen = new Set(entries);
   for (const file of seen)
     for (const each of sources.get(file)!.imports) {
       const target = resolved(file, each);
@@ -166,7 +166,9 @@ function reachableFrom(entry: string): Source[] {
 }
 
 const all = [...sources.values()];
-const core = reachableFrom("src/index.ts");
+/** The subpaths that are of the core, as the root is. */
+const OF_CORE = ["addresses", "author", "bundle", "decode", "diff", "inspect", "release", "review", "signed-policy"];
+const core = reachableFrom("src/index.ts", ...[...OF_CORE, "token"].map((room) => `src/${room}/index.ts`));
 const inRoom = (room: string): Source[] => all.filter(({ file }) => roomOf(file) === room);
 const packagesOf = (files: readonly Source[]): string[] =>
   [
@@ -293,11 +295,41 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/sigstore.ts sigstoreExtension": "certificates are forged with it",
   "src/lab/sigstore.ts rawSigstoreExtension": "certificates are forged with it",
   "src/lab/sigstore.ts uriName": "certificates are forged with it",
+  "src/lab/sigstore.ts LabBuild": "builds of other identities are forged with it",
+  "src/lab/sigstore.ts LabRelease": "releases of other identities are forged with it",
+  "src/lab/sigstore.ts ProvenanceAlterations": "bundles are damaged by its members",
+  "src/lab/sigstore.ts ProvenanceOptions": "bundles are forged with it",
+  "src/lab/sigstore.ts SavedSigstore": "attested bundles are made in advance with it",
+  "src/client/payload-schemas.ts SchemaResult": "schemas of every answer are tried",
+  "src/client/payload-schemas.ts StandardSchema": "schemas of every answer are tried",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/verify/commitment.ts commitmentPcr": "its register is compared with vectors of other implementations",
   "src/verify/commitment.ts manifestCommitmentPcr": "its register is compared with the one that the lab computes",
   "src/verify/contradictions.ts sameAddress": "a unit with many cases",
 };
+
+describe("what the package exports", () => {
+  const entries = Object.entries(PACKAGE.exports).flatMap(([path, entry]) =>
+    typeof entry === "string" ? [] : [{ path, names: new Set(sources.get(sourceAt(entry.default))!.exports) }],
+  );
+
+  it("is at most 90 names at the root, and 420 in all", () => {
+    expect(entries.find(({ path }) => path === ".")!.names.size).toBeLessThanOrEqual(90);
+    const sizes = entries.map(({ names }) => names.size);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(420);
+  });
+
+  it("has one place: only parsePolicy has a second, for adapters that are all that an application imports", () => {
+    const names = entries.flatMap((entry) => [...entry.names]);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual(["parsePolicy"]);
+  });
+
+  it("is compiled, entry by entry", () => {
+    const { files } = JSON.parse(readFileSync(join(ROOT, "tsconfig.build.json"), "utf8")) as { files: string[] };
+    const code = ENTRIES.filter((file) => !["src/run/node-thread.ts", "src/page/browser.ts"].includes(file));
+    expect(files.filter((file) => file.startsWith("src/")).sort()).toEqual([...code].sort());
+  });
+});
 
 describe("exported names", () => {
   const takenBy = (users: readonly ReturnType<typeof readTest>[]): ReadonlySet<string> =>

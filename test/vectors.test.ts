@@ -12,14 +12,13 @@ import {
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
   type VerifyOptions,
-  decodeManifest,
-  decodeManifestEnvelope,
-  manifestHash,
   parseTrustAnchor,
   verifyAttestation,
   verifyBootProof,
   verifyEvidence,
 } from "../src/index.js";
+import { decodeManifest, decodeManifestEnvelope } from "../src/decode/index.js";
+import { manifestHash } from "../src/author/index.js";
 import type { Report } from "../src/report/report.js";
 import { commitmentPcr } from "../src/verify/commitment.js";
 import { withPivot } from "./support/manifest.js";

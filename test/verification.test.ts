@@ -7,10 +7,8 @@ import { renderGithub, renderJunit, renderMarkdown, renderSarif, renderVsa } fro
 import {
   type ActivityVerification,
   type AnyVerification,
-  type BundleVerification,
   type Claims,
   NO_POLICY_ANY_ENCLAVE,
-  POLICY_OF_THE_BUNDLE,
   type PolicyFile,
   RejectedError,
   type Report,
@@ -21,8 +19,6 @@ import {
   type VerifiedAttestation,
   type VerifiedBootProof,
   type VerifyOptions,
-  decodeBundle,
-  packBundle,
   parseTrustAnchor,
   renderJson,
   renderSummary,
@@ -34,9 +30,15 @@ import {
   verifyAppProofs,
   verifyAttestation,
   verifyBootProof,
-  verifyBundle,
   verifyEvidence,
 } from "../src/index.js";
+import {
+  type BundleVerification,
+  POLICY_OF_THE_BUNDLE,
+  decodeBundle,
+  packBundle,
+  verifyBundle,
+} from "../src/bundle/index.js";
 import { verifiedCallFor } from "../src/lab/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import { NOW, forge, lab, optionsOf, put } from "./attacks/support.js";

@@ -23,7 +23,7 @@ export type AddressClass = keyof typeof CLASSES;
 export const ADDRESS_CLASSES = /* @__PURE__ */ Object.keys(CLASSES) as readonly AddressClass[];
 
 /** A class that a caller may accept by name. */
-export type AcceptableClass = {
+type AcceptableClass = {
   [C in AddressClass]: (typeof CLASSES)[C]["accept"] extends "named" ? C : never;
 }[AddressClass];
 

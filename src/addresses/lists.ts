@@ -57,7 +57,7 @@ export function readWallets(answer: unknown): ListedWallet[] {
 }
 
 /** An account and its id, after which the next page begins. */
-export type AccountOfPage = ListedAccount & Required<Pick<ListedAccount, "walletAccountId">>;
+type AccountOfPage = ListedAccount & Required<Pick<ListedAccount, "walletAccountId">>;
 
 /** Reads one page of `list_wallet_accounts`. Throws {@link MalformedError}, also for another organization's account. */
 export function readAccounts(answer: unknown, organizationId: string): AccountOfPage[] {
@@ -130,7 +130,7 @@ function timeOf(value: unknown): string | null {
 }
 
 /** What an activity does to addresses. */
-export type AddressEffect = "creates" | "imports" | "exports" | "deletes";
+type AddressEffect = "creates" | "imports" | "exports" | "deletes";
 
 interface AddressActivityRow {
   readonly effect: AddressEffect;
@@ -163,7 +163,7 @@ export const ADDRESS_ACTIVITY_TYPES: readonly string[] = /* @__PURE__ */ ([] as 
 );
 
 /** Where an activity made an address, by its own word. */
-export type MadeAccount = Pick<ListedAccount, "path" | "address"> & { readonly curve: string | null };
+type MadeAccount = Pick<ListedAccount, "path" | "address"> & { readonly curve: string | null };
 
 /** What an activity says about addresses. Every member is the service's word. */
 export interface AddressActivity {

@@ -69,7 +69,7 @@ export interface ProvenAddress {
  * `verified`: every check passed. `refused`: a check or the policy refuses it. `no-boot-proof`: the service has no boot
  * proof of its key. `other`: the policy alone refuses it, as it does not say that this deployment derives addresses.
  */
-export type AddressProofStatus = "verified" | "refused" | "no-boot-proof" | "other";
+type AddressProofStatus = "verified" | "refused" | "no-boot-proof" | "other";
 
 export interface AddressProof {
   readonly status: AddressProofStatus;

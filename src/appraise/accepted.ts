@@ -153,7 +153,7 @@ export interface AcceptedToo {
   readonly narrower: readonly NarrowerThing[];
 }
 
-export type NarrowerThing = PinName | "appProofs" | "open";
+type NarrowerThing = PinName | "appProofs" | "open";
 
 /** Returns the part of the evidence for `one` that `other` also accepts, or null if no evidence meets both. */
 export function acceptedToo(one: DeploymentPins, other: DeploymentPins): AcceptedToo | null {

@@ -16,7 +16,7 @@ export interface PolicyDescription extends Pick<Policy, "name" | "maxAge" | "app
   readonly deployments: readonly DescribedDeployment[];
 }
 
-export interface DescribedAnchor {
+interface DescribedAnchor {
   readonly name: string;
   /** Whether it is AWS's root. If not, the holder of this root's key can make evidence that passes. */
   readonly awsNitroRoot: boolean;

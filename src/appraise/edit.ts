@@ -29,13 +29,13 @@ export interface EditedPolicy {
   readonly notes: readonly string[];
 }
 
-export interface AlreadyThere {
+interface AlreadyThere {
   readonly name: string;
   /** The name of the existing deployment that accepts the same evidence. */
   readonly as: string;
 }
 
-export interface StillAccepting extends AcceptedToo {
+interface StillAccepting extends AcceptedToo {
   /** The deployment's name in reports after the change. */
   readonly name: string;
   readonly message: string;

@@ -26,7 +26,7 @@ export interface Measured {
   readonly pivotHash?: Uint8Array;
 }
 
-export interface DifferingPin {
+interface DifferingPin {
   /** The pin's name in policies, for example `pcrs.0` or `pivotHash`. */
   readonly pin: string;
   readonly expected: readonly string[];
@@ -55,7 +55,7 @@ export interface MeasuredComparison {
 }
 
 /** The Sigstore bundles of a build, and their verifier. */
-export interface MeasuredProvenance {
+interface MeasuredProvenance {
   /** At most 64 bundles, each as JSON text, bytes or value. */
   readonly provenance: readonly unknown[];
   /** The verifier, which `sigstoreVerifier` of `bootproof/provenance` makes. */

@@ -21,7 +21,7 @@ import type { DeploymentFile } from "./policy.js";
 import type { ProvenanceFile } from "./provenance.js";
 
 /** Codes of refusals, for callers that handle them. */
-export type DemandCode =
+type DemandCode =
   | "demand-unmet"
   | "demand-of-one-version"
   | "demand-not-shown"
@@ -30,7 +30,7 @@ export type DemandCode =
   | "provenance-undemanded";
 
 /** A demand that an added deployment would not keep, or an argument for a demand that no sibling has. */
-export interface DemandRefusal {
+interface DemandRefusal {
   readonly code: DemandCode;
   /** The name that `drop` takes, such as `shareSet`, `labels.deploymentLabel` or `pcrs.8`. */
   readonly demand: string;

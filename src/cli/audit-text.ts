@@ -1,6 +1,7 @@
 /** What `audit` writes on stderr: progress and summary. */
 import type { AuditSummary } from "../run/index.js";
-import type { AuditEnd, AuditProgress } from "../run/node.js";
+import type { AuditEnd } from "../run/node.js";
+import type { AuditProgress } from "../run/node-audit.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Io } from "./io.js";
 

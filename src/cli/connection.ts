@@ -1,6 +1,7 @@
 /** The service and the API key, from options, a key file, or the environment. */
 import { existsSync, statSync } from "node:fs";
-import type { ApiKey, Client, ClientError, Retry, ServiceError, Stamper } from "../client/index.js";
+import type { ApiKey, Client, ClientError, ServiceError, Stamper } from "../client/index.js";
+import type { Retry } from "../client/transport.js";
 import { printable } from "../report/printable.js";
 import { unusedProxyText, useProxies } from "./environment-proxy.js";
 import { InputFiles, STDIN } from "./files.js";

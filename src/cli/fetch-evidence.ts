@@ -1,6 +1,7 @@
 /** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
 import { fromBase64 } from "../bytes.js";
-import type { ActivityEvidence, AskService } from "../client/index.js";
+import type { ActivityEvidence } from "../door/evidence.js";
+import type { AskService } from "../door/evidence-source.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
 import { misspelt, provisioningForm, stateInstead } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";

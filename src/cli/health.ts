@@ -1,6 +1,8 @@
 /** Starts the health file and the metrics server, for `--health-file` and `--metrics`. */
 import { diskReason } from "../disk/reason.js";
-import type { Health, HealthAddress, HealthSubject } from "../run/node.js";
+import type { Health } from "../run/node.js";
+import type { HealthAddress } from "../run/node-server.js";
+import type { HealthSubject } from "../run/health.js";
 import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";

@@ -1,7 +1,7 @@
 /** `bootproof key`: makes keys, shows their public halves, and stamps requests. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
-import type { KeyType } from "../signed-policy/index.js";
+import type { KeyType } from "../signed-policy/keys.js";
 import { commandOf, groupOf } from "./command.js";
 import { asClientError, keySourceOf, stamperOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";

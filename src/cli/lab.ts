@@ -2,7 +2,9 @@
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { diskReason } from "../disk/reason.js";
-import type { AuthFault, FeedFault, Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
+import type { AuthFault, FeedFault, Lab, LabOptions } from "../lab/index.js";
+import type { LabFault } from "../lab/faults.js";
+import type { LabFiles } from "../lab/files.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";

@@ -1,6 +1,7 @@
 /** Reads `--queue`, with its files and environment variables, and explains errors of the queue. */
 import { printable } from "../report/printable.js";
-import type { QueueError, QueuePlaceOptions } from "../run/queue.js";
+import type { QueueError } from "../run/queue.js";
+import type { QueuePlaceOptions } from "../run/queue-options.js";
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import type { Flags } from "./option-table.js";

@@ -2,18 +2,10 @@
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import { isResult } from "../run/line.js";
-import type {
-  Announced,
-  PollCount,
-  ReloadedPart,
-  RunEvent,
-  RunLine,
-  SettingFault,
-  Silent,
-  WatchMessage,
-  WatchResult,
-  Watched,
-} from "../run/index.js";
+import type { Announced } from "../run/log.js";
+import type { PollCount, ReloadedPart, RunEvent, SettingFault, Watched } from "../run/line.js";
+import type { RunLine, WatchMessage, WatchResult } from "../run/index.js";
+import type { Silent } from "../run/watch.js";
 
 export function entryJson({ bytes }: Pick<RunLine, "bytes">): string {
   return `${fromUtf8(bytes)!}\n`;

@@ -1,8 +1,10 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { SettingRefusal, SettingReload, WatchOptions, WatchSetting, WatchSummary } from "../run/index.js";
-import type { Health, OpenedLog } from "../run/node.js";
+import type { SettingRefusal, SettingReload } from "../run/reload.js";
+import type { WatchOptions, WatchSetting, WatchSummary } from "../run/index.js";
+import type { Health } from "../run/node.js";
+import type { OpenedLog } from "../run/node-watch.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";

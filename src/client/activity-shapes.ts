@@ -40,7 +40,6 @@ export const ACTIVITY_STATUSES = [
   "ACTIVITY_STATUS_REJECTED",
   "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
 ] as const;
-export type ActivityStatus = Open<(typeof ACTIVITY_STATUSES)[number]>;
 
 const appProofShape = openObject({ scheme: text, publicKey: text, proofPayload: text, signature: text });
 export interface AppProofJson extends ReadOf<typeof appProofShape> {}
@@ -58,7 +57,7 @@ const voteShape = openObject({
   scheme: nullish(text),
   createdAt: nullish(time),
 });
-export interface VoteJson extends ReadOf<typeof voteShape> {}
+interface VoteJson extends ReadOf<typeof voteShape> {}
 const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**

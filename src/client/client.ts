@@ -47,14 +47,14 @@ const DEFAULTS = {
   onRetry: () => {},
 };
 
-export type SubmitFunctions = {
+type SubmitFunctions = {
   readonly [N in SubmitName]: (
     parameters: SubmitParameters<N>,
     options?: SubmitOptions,
   ) => Promise<Submitted<SubmitResult<N>>>;
 };
 
-export type QueryFunctions = {
+type QueryFunctions = {
   readonly [N in QueryName]: (parameters: QueryParameters<N>, options?: CallOptions) => Promise<QueryResult<N>>;
 };
 

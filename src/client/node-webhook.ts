@@ -5,7 +5,7 @@
 import { BoundedBytes } from "../door/bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
-export interface NodeRequest {
+interface NodeRequest {
   readonly method?: string | undefined;
   /** The headers as a list in which names and values alternate. */
   readonly rawHeaders: readonly string[];
@@ -20,7 +20,7 @@ export interface NodeRequest {
   resume(): unknown;
 }
 
-export interface NodeResponse {
+interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
   setHeader(name: string, value: string): unknown;

@@ -69,7 +69,7 @@ const oauthProviderShape = openObject({
   createdAt: timestampSchema,
   updatedAt: timestampSchema,
 });
-export interface OauthProvider extends ReadOf<typeof oauthProviderShape> {}
+interface OauthProvider extends ReadOf<typeof oauthProviderShape> {}
 const oauthProviderSchema: ObjectShape<OauthProvider> = oauthProviderShape;
 
 const credential = openObject({
@@ -123,7 +123,7 @@ const userShape = openObject({
   createdAt: nullish(timestampSchema),
   updatedAt: nullish(timestampSchema),
 });
-export interface User extends ReadOf<typeof userShape> {}
+interface User extends ReadOf<typeof userShape> {}
 const userSchema: ObjectShape<User> = userShape;
 
 const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
@@ -147,7 +147,7 @@ const earnVaultShape = openObject({
   claimableClientFeeDisplay: nullish(display),
   clientFeeWallet: nullish(text),
 });
-export interface EarnVault extends ReadOf<typeof earnVaultShape> {}
+interface EarnVault extends ReadOf<typeof earnVaultShape> {}
 const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
 const operatorSetShape = openObject({
@@ -169,7 +169,7 @@ const tvcDeploymentShape = openObject({
   createdAt: nullish(timestampSchema),
   updatedAt: nullish(timestampSchema),
 });
-export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
+interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
 const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
 
 /** Provisioning details (client/README.md, "Applications of your own"). A deployment may have a state alone. */
@@ -178,7 +178,7 @@ const provisioningDetailsShape = openObject({
   manifestEnvelope: nullish(text),
   provisioningState: nullish(text),
 });
-export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
+interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
 const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
 
 // Requests.

@@ -45,7 +45,7 @@ export async function openCredentialBundle(credentialBundle: string, target: Web
   return { keyPair, stamper: await apiKeyStamper(keyPair) };
 }
 
-export interface SessionOpener<Answer> {
+interface SessionOpener<Answer> {
   createReadWriteSession(
     parameters: SubmitParameters<"createReadWriteSession">,
     options?: CallOptions,

@@ -39,7 +39,7 @@ export interface ReceivedAppProof {
 }
 
 /** What the caller requested of an application. Never take these values from the application's answer. */
-export type ExpectedOfAppProofs = Pick<Expected, "organizationId" | "requestedAt" | "addresses" | "payload">;
+type ExpectedOfAppProofs = Pick<Expected, "organizationId" | "requestedAt" | "addresses" | "payload">;
 
 export interface VerifyAppProofsOptions<Schemas extends PayloadSchemas = Record<never, never>> {
   /** The request. `organizationId` is optional if there is a `payload`. */
@@ -69,7 +69,7 @@ interface ComparedPayload<Type, Value> {
 }
 
 /** A verified payload. Comparing `type` with a type of the schemas narrows `value`. */
-export type VerifiedPayload<Schemas extends PayloadSchemas = Record<never, never>> = [keyof Schemas] extends [never]
+type VerifiedPayload<Schemas extends PayloadSchemas = Record<never, never>> = [keyof Schemas] extends [never]
   ? ComparedPayload<string, undefined>
   : | { [Type in keyof Schemas]: ComparedPayload<Type, SchemaOutput<Schemas[Type]>> }[keyof Schemas]
     | ComparedPayload<OtherPayloadType, undefined>;

@@ -88,7 +88,7 @@ export interface VerifiedClientOptions extends VerificationOptions, PollingOptio
 
 const VERIFIED_CLIENT_OPTIONS: MembersOf<VerifiedClientOptions> = { ...VERIFICATION_OPTIONS, ...POLLING_OPTIONS };
 
-export type VerifiedSubmitFunctions = {
+type VerifiedSubmitFunctions = {
   readonly [N in SubmitName]: (
     parameters: SubmitParameters<N>,
     options?: CallOptions,

@@ -402,7 +402,7 @@ async function dealWith(delivery: Delivery, options: WebhookHandlerOptions): Pro
  * - `full`: the store of events is full.
  * - `organization`: the organization is not one of the receiver's.
  */
-export type WebhookFault =
+type WebhookFault =
   | "header"
   | "version"
   | "algorithm"

@@ -109,7 +109,7 @@ export interface AppProofMembers {
 }
 
 /** The JSON form of an app proof. */
-export interface StandardAppProof {
+interface StandardAppProof {
   readonly scheme: string;
   readonly publicKey: string;
   readonly proofPayload: string;
@@ -174,7 +174,7 @@ export interface AddressDerivationProof {
 }
 
 /** The proof of a policy's outcome. Members are optional because Protobuf's JSON omits empty ones. */
-export interface PolicyOutcomeProof {
+interface PolicyOutcomeProof {
   readonly organizationId: string;
   readonly outcome: PolicyOutcome;
   readonly decisionContextDigest?: string;
@@ -214,7 +214,7 @@ export interface PolicyOutcomePayload extends TimedPayload {
 }
 
 /** A payload of an application's own type, or of a type that is newer than this package. */
-export interface OtherPayload extends PayloadFacts {
+interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
   /** Same time as in {@link TimedPayload}. Null if there is none and the policy allows that (`appProofs.untimed`). */
   readonly timestampMs: number | null;

@@ -57,7 +57,7 @@ export const DOCUMENT_KEYS: readonly string[] = [
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
 /** A decoded document that was NOT verified, so any value in it may be forged. */
-export interface UnverifiedAttestationDocument extends AttestationDocument {
+interface UnverifiedAttestationDocument extends AttestationDocument {
   readonly verified: false;
 }
 

@@ -17,7 +17,7 @@ export interface PinDifference {
 }
 
 /** The deployment that differs least from the evidence. */
-export interface NearestDeployment {
+interface NearestDeployment {
   readonly name: string;
   /** Whether every pin that can be compared is met, and the pins decide what the policy says that they do. */
   readonly holds: boolean;

@@ -63,7 +63,7 @@ import type { Signal } from "./platform.js";
 import { pause, untilAborted } from "./waiting.js";
 
 /** Which addresses are wanted. */
-export interface AddressFilter {
+interface AddressFilter {
   /** Only the accounts of this wallet. */
   readonly walletId?: string | undefined;
   /** Only these addresses, at least one. One that is neither listed nor proven has no row. */
@@ -72,7 +72,7 @@ export interface AddressFilter {
   readonly privateKeys?: boolean | undefined;
 }
 
-export interface AddressSweepOptions extends AddressFilter {
+interface AddressSweepOptions extends AddressFilter {
   /**
    * The parent of a sub-organization, whose activities may have made its wallets. Default: the organization of the key
    * (`whoami`), if that is another one.

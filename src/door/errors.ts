@@ -78,7 +78,7 @@ export class ClientError extends Error {
 }
 
 /** A parsed error response (client/README.md, "Errors"). Missing members are null or empty. */
-export interface ServiceFacts {
+interface ServiceFacts {
   readonly status: number;
   /** The gRPC status number in `code`. */
   readonly grpcCode: number | null;

@@ -49,7 +49,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer F }
     ) => Promise<HttpResponse>;
 
 /** A WebCrypto key. Its type is taken from the parameter of `sign`, since not every platform declares the class. */
-export type WebKey = typeof globalThis extends {
+type WebKey = typeof globalThis extends {
   readonly crypto: { readonly subtle: { sign(algorithm: never, key: infer Key, data: never): unknown } };
 }
   ? Key

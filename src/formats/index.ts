@@ -1,9 +1,8 @@
 /** The machine-readable formats as functions: `bootproof/formats`. */
-export { type BundleFacts, bundleNotices } from "../bundle/text.js";
+export { bundleNotices } from "../bundle/text.js";
 export { type EarOptions, renderEar } from "./ear.js";
 export { renderGithub } from "./github.js";
 export { renderJunit } from "./junit.js";
 export { renderMarkdown } from "./markdown.js";
 export { renderSarif } from "./sarif.js";
-export type { SigningJwk } from "./signing-key.js";
 export { type VsaOptions, renderVsa } from "./vsa.js";

@@ -3,7 +3,7 @@ import { equalBytes, toHex } from "../bytes.js";
 import type { ImageContents, ImageFile, RamdiskContents } from "./contents.js";
 import type { ImageMeasurement, MeasuredSection } from "./measure.js";
 
-export interface SectionFacts {
+interface SectionFacts {
   /** Number of bytes of its data. */
   readonly size: number;
   /** SHA-384 of its data in hex. */
@@ -25,7 +25,7 @@ export interface SectionDifference {
   readonly files: FilesDifference | null;
 }
 
-export interface FilesDifference {
+interface FilesDifference {
   readonly added: readonly ImageFile[];
   readonly removed: readonly ImageFile[];
   readonly changed: readonly ChangedFile[];
@@ -35,7 +35,7 @@ export interface FilesDifference {
   readonly unlisted: string | null;
 }
 
-export interface ChangedFile {
+interface ChangedFile {
   readonly name: string;
   readonly differs: readonly FileAspect[];
   readonly before: ImageFile;
@@ -43,9 +43,9 @@ export interface ChangedFile {
 }
 
 const ASPECTS = { sha256: "content", size: "size", mode: "mode", modified: "time" } as const;
-export type FileAspect = (typeof ASPECTS)[keyof typeof ASPECTS];
+type FileAspect = (typeof ASPECTS)[keyof typeof ASPECTS];
 
-export interface PcrDifference {
+interface PcrDifference {
   readonly before: string | null;
   readonly after: string | null;
   readonly same: boolean;

@@ -12,7 +12,6 @@ import { inspectDer, inspectPem } from "./certificates.js";
 import {
   BESIDE,
   type Described,
-  type DescribedObject,
   type Inspected,
   besideIn,
   bounded,
@@ -39,8 +38,6 @@ import { type EvidenceKind, type Recognised, recognise } from "./kinds.js";
 import { inspectImageStream, onePiece } from "./image.js";
 import { inspectPolicy } from "./policy.js";
 import { inspectProvenance, inspectTrustedRoot } from "./provenance.js";
-
-export type { Described, DescribedObject, YamlReader };
 
 export interface Inspection {
   /** The warning. Every output begins with it. */

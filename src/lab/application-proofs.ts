@@ -155,7 +155,7 @@ const BEHAVIOURS = {
 
 export type ApplicationFaultName = keyof typeof BEHAVIOURS;
 
-export interface ApplicationFault extends ApplicationFaultFacts {
+interface ApplicationFault extends ApplicationFaultFacts {
   readonly name: ApplicationFaultName;
 }
 

@@ -26,7 +26,7 @@ import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
 /** The application's own code. It gets the signed text and the app proof, and returns the answer of the application. */
-export type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Promise<JsonObject>;
+type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Promise<JsonObject>;
 
 /** One of the caller's applications. */
 export interface ApplicationOptions {

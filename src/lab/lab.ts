@@ -71,7 +71,7 @@ const LAB_OPTIONS: MembersOf<LabOptions> = {
 };
 
 /** The auth proxy of the lab. Its sub-organizations belong to the lab's organization. */
-export interface LabAuthProxy {
+interface LabAuthProxy {
   /** Its base URL: the operations are at `/v1/NAME`. */
   readonly url: string;
   /** The lab's policy, with deployments that pin the quorum keys of session tokens, OTP tokens and OTP targets. */

@@ -215,7 +215,7 @@ export interface Seed {
   };
 }
 
-export interface SeedIds {
+interface SeedIds {
   readonly userId: string;
   readonly walletId: string;
   readonly userTagId: string;

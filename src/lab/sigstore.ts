@@ -162,7 +162,7 @@ export type SavedSigstore = Readonly<
   Record<(typeof KEYS)[number] | "rootCertificate" | "intermediateCertificate", string>
 >;
 
-export interface LabSigstoreOptions {
+interface LabSigstoreOptions {
   /**
    * `public` has both logs. `private` has a timestamp authority instead, as instances for private repositories do.
    * Default: `public`.

@@ -8,8 +8,7 @@ import { createRequire } from "node:module";
 import { cut } from "../errors.js";
 import type { ProvenanceRefusal, ProvenanceSignature, ProvenanceVerifier } from "../verify/provenance-demand.js";
 
-export { decodeProvenanceBundle, splitBundles } from "../decode/provenance-bundle.js";
-export type { ProvenanceBundle, ProvenanceStatement } from "../decode/provenance-bundle.js";
+export { splitBundles } from "../decode/provenance-bundle.js";
 
 type Bundle = Parameters<typeof toSignedEntity>[0];
 type TrustedRoot = Parameters<typeof toTrustMaterial>[0];

@@ -40,7 +40,7 @@ export type CheckReleasesOptions = ReleaseDemand & {
  */
 export type ReleaseStatus = CheckedStatus | "not checked" | "skipped";
 
-export interface ReleasePlace {
+interface ReleasePlace {
   readonly history: number;
   readonly index: number;
 }

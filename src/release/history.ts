@@ -9,9 +9,9 @@ import type { CheckedAlone } from "./one.js";
 import type { Release } from "./release.js";
 
 /** Stable codes of the faults of a history. */
-export type HistoryFaultCode = "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded";
+type HistoryFaultCode = "nonce-twice" | "other-namespace" | "approvers" | "manifest-set-demanded";
 
-export interface HistoryFault {
+interface HistoryFault {
   readonly code: HistoryFaultCode;
   /** The name of the release. */
   readonly release: string;
@@ -35,7 +35,7 @@ export interface ReleaseHistory {
 }
 
 /** The changes from one release to the next. */
-export interface ReleaseStep {
+interface ReleaseStep {
   readonly from: string;
   readonly to: string;
   /** The changes as `diffUnverified` describes them, worst first. */

@@ -42,7 +42,7 @@ interface AboutFile<Code> {
 export type ReleaseFault = AboutFile<ReleaseFaultCode>;
 export type ReleaseNote = AboutFile<ReleaseNoteCode>;
 
-export interface ReleaseApproval extends Approval {
+interface ReleaseApproval extends Approval {
   /** Name of the file, without the name of the release. */
   readonly file: string;
 }

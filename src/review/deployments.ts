@@ -29,7 +29,7 @@ const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
 };
 
 /** One pin of a deployment, compared with the manifest. */
-export interface ReviewedPin {
+interface ReviewedPin {
   readonly pin: string;
   readonly holds: boolean;
   /** A phrase for people. */

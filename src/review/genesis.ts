@@ -11,7 +11,7 @@ import { sha256 } from "../verify/digest.js";
 import { isQosPublicKey, signingPoint } from "../verify/qos-key.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 
-export interface GenesisFault {
+interface GenesisFault {
   readonly code: "set" | "members" | "dr-key" | "commitment" | "quorum-key" | "test-signature" | "document";
   readonly message: string;
 }

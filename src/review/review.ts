@@ -55,7 +55,7 @@ export interface UnpinnedMember {
   readonly status: "open" | "unchanged" | "accepted";
 }
 
-export interface ReviewedApproval {
+interface ReviewedApproval {
   readonly set: "manifest" | "share";
   readonly alias: string;
   readonly pubKey: string;

@@ -8,7 +8,7 @@ import { LineReader, MAX_LINE_BYTES, NO_LINES, type RunEnd, type RunLine, isResu
 import { linesOf } from "./lines.js";
 
 /** The first fault of a file. */
-export interface RunFault {
+interface RunFault {
   /** Number of the line, counted from 1 over all files. */
   readonly line: number;
   /**
@@ -26,7 +26,7 @@ export interface RunFault {
 }
 
 /** The step from a line to the next one, or from the last line to the present. */
-export interface RunStep {
+interface RunStep {
   /** Number of the earlier line. */
   readonly entry: number;
   readonly from: string;

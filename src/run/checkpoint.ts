@@ -27,7 +27,7 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly isVerified: boolean;
 }
 
-export interface ReadCheckpointOptions {
+interface ReadCheckpointOptions {
   /**
    * Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo), or as a {@link vkeyOf vkey}, whose name the origin
    * then has to be. Default: signatures are not checked.

@@ -83,7 +83,7 @@ export interface WatchedState extends Pick<WatchPoll, "polls" | "isRefused" | "r
   readonly failedPolls: number;
 }
 
-export interface QueueState extends QueueContact {
+interface QueueState extends QueueContact {
   readonly outages: number;
   /** Time at which this process was last connected to the queue's server. */
   readonly contactAt: Date | null;

@@ -74,7 +74,7 @@ export function watchedName(watched: Watched): string {
   return isApp(watched) ? `app ${watched.app}` : `key ${watched.ephemeralKey}`;
 }
 
-export interface FailedCheck extends Pick<Check, "id" | "subject" | "detail"> {}
+interface FailedCheck extends Pick<Check, "id" | "subject" | "detail"> {}
 
 interface Result extends Omit<EntryResult, "documentTimes"> {
   /** SHA-256, in hex, of the bytes of the entry; of a watch, of the boot proof as JSON text, labels included. */

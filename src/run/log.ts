@@ -39,7 +39,7 @@ interface Pending {
   readonly read: () => Promise<Uint8Array>;
 }
 
-export interface Standing {
+interface Standing {
   /** Whether the newest result of the name is a refusal. */
   readonly isRefused: boolean;
   /** A result with the same text as the one before is no news. */

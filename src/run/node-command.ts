@@ -3,7 +3,7 @@ import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Deliver } from "./announce.js";
 
-export interface CommandOptions {
+interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
   readonly timeoutMs?: number;
   /** Environment of the command. Default: that of this process. The API key is always removed. */

@@ -42,7 +42,7 @@ export class RunFileError extends Error {
 }
 
 /** Signs the end of a file, so that others can keep it. */
-export interface CheckpointOptions {
+interface CheckpointOptions {
   /** Ed25519 private key, as PEM (PKCS#8). */
   readonly key: string;
   /** Default: `bootproof-log/` and the name of the file. */

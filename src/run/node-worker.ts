@@ -28,7 +28,7 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
 }
 
 /** Counts of this worker so far. */
-export interface WorkerProgress {
+interface WorkerProgress {
   readonly batches: number;
   readonly entries: number;
   /** The number of entries that were not accepted. */

@@ -3,7 +3,7 @@ import { type MembersOf, count, optional } from "../decode/shapes.js";
 import type { Fetch, Signal } from "../door/platform.js";
 import type { Deliver } from "./announce.js";
 
-export interface PostOptions {
+interface PostOptions {
   readonly fetch: Fetch;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   /** Milliseconds until the request fails. Default: 10,000. */

@@ -2,6 +2,5 @@
 export { queueJudge } from "./node-queue.js";
 export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-options.js";
-export type { QueueContact, QueuePlaceOptions, QueueTls } from "./queue-options.js";
 export { runWorker } from "./node-worker.js";
-export type { RunWorkerOptions, WorkerProgress } from "./node-worker.js";
+export type { RunWorkerOptions } from "./node-worker.js";

@@ -11,7 +11,7 @@ export type SignedPolicyCode =
   | "fetch";
 
 /** Facts of a refusal. Each is present where the code is about it. */
-export interface SignedPolicyFacts {
+interface SignedPolicyFacts {
   /** Version of the refused payload. */
   readonly version?: number;
   /** How many keys of the set signed, how many must, and the key ids of those that did. */

@@ -1,8 +1,8 @@
 /** Signed policies, beside their state in a file (`node.ts`). */
 export { SignedPolicyError } from "./errors.js";
-export type { SignedPolicyCode, SignedPolicyFacts } from "./errors.js";
+export type { SignedPolicyCode } from "./errors.js";
 export type { PolicySigners } from "./feed.js";
-export type { KeyType, SignerKey } from "./keys.js";
+export type { SignerKey } from "./keys.js";
 export {
   checkFeed,
   cosignPolicy,
@@ -14,6 +14,6 @@ export {
   reviewPolicy,
   signPolicy,
 } from "./make.js";
-export type { FeedCheck, PolicyReview, PolicyKey } from "./make.js";
+export type { PolicyKey } from "./make.js";
 export { openSignedPolicy } from "./open.js";
 export type { SignedPolicy, SignedPolicyOptions, SignedPolicyState } from "./open.js";

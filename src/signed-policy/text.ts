@@ -3,7 +3,7 @@ import { lastOf } from "../bytes.js";
 import { changeRow } from "../diff/text.js";
 import { type Block, type Doc, type Row, type Section, rows, words } from "../show/doc.js";
 import { policyDoc } from "../show/policy.js";
-import type { FeedCheck, PolicyReview } from "./index.js";
+import type { FeedCheck, PolicyReview } from "./make.js";
 
 const PIN =
   "An application can pin the newest version beside its next signers, so that it accepts no older one (pin of " +

@@ -24,7 +24,7 @@ import { sha256 } from "../verify/digest.js";
 /** Maximum characters. Genuine tokens and bundles have fewer than 2,000. */
 const MAX_LENGTH = 65_536;
 
-export interface SessionClaims {
+interface SessionClaims {
   readonly organizationId: string;
   readonly userId: string;
   readonly sessionType: string;
@@ -34,7 +34,7 @@ export interface SessionClaims {
   readonly expiresAt: string;
 }
 
-export interface OtpClaims {
+interface OtpClaims {
   readonly id: string;
   readonly verificationType: string;
   readonly contact: string;
@@ -44,20 +44,20 @@ export interface OtpClaims {
   readonly expiresAt: string;
 }
 
-export interface ImportClaims {
+interface ImportClaims {
   readonly organizationId: string;
   readonly userId: string;
   /** Uncompressed P-256 key (65 bytes) to which the secret is encrypted, in lower-case hex. */
   readonly targetPublic: string;
 }
 
-export interface ExportClaims {
+interface ExportClaims {
   readonly organizationId: string;
   readonly encappedPublic: string;
   readonly ciphertext: string;
 }
 
-export interface OtpTargetClaims {
+interface OtpTargetClaims {
   /** Absent if the bundle names none. */
   readonly organizationId?: string;
   readonly targetPublic: string;

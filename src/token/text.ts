@@ -7,7 +7,7 @@ import { lookOf } from "../show/text.js";
 import { SIGNED_KINDS } from "./decode.js";
 import type { TokenReport } from "./verify.js";
 
-export type TokenTextOptions = LineOptions;
+type TokenTextOptions = LineOptions;
 
 const WANTED = "report: expected the report of a token";
 

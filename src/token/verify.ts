@@ -62,7 +62,7 @@ interface WithTolerance {
 
 export type SessionTokenOptions = TokenOptions<ExpectedSession> & WithTolerance;
 export type OtpTokenOptions = TokenOptions<ExpectedOtp> & WithTolerance;
-export type BundleKind = Exclude<TokenKind, "session" | "otp">;
+type BundleKind = Exclude<TokenKind, "session" | "otp">;
 export type SignedBundleOptions<K extends BundleKind> = TokenOptions<ExpectedBundle> & { readonly kind: K };
 
 interface TokenFacts extends Pick<

@@ -50,7 +50,7 @@ export class VerifiedProvenance {
   }
 }
 
-export interface MetDemand {
+interface MetDemand {
   readonly bootProof: CheckSubject;
   readonly deployment: string;
   readonly workload: string | null;

@@ -8,7 +8,8 @@ import {
   verifiedFetch,
 } from "../../src/adapters/index.js";
 import type { RejectedAddressesError } from "../../src/client/index.js";
-import { type ClientError, DerivationPolicyError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { DerivationPolicyError } from "../../src/addresses/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";

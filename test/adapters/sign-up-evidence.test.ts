@@ -1,8 +1,8 @@
 /** Accounts of a sub-organization by the key of its user, with the kept evidence of its sign-up, against the lab. */
 import { afterAll, describe, expect, it } from "vitest";
 import { type VerifiedOptions, reportOf, verified, verifiedFetch } from "../../src/adapters/index.js";
+import type { AddressRow } from "../../src/addresses/index.js";
 import {
-  type AddressRow,
   type Client,
   type ClientError,
   type RejectedAddressesError,

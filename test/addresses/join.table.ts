@@ -1,6 +1,6 @@
 /** Lists and activities, and the class of each address that they make. */
 import type { JsonObject } from "../../src/decode/json.js";
-import type { AddressLists, AddressVerifyOptions, JoinOptions } from "../../src/index.js";
+import type { AddressLists, AddressVerifyOptions, JoinOptions } from "../../src/addresses/index.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { after, lab } from "../attacks/support.js";
 import {

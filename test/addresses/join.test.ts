@@ -1,6 +1,6 @@
 /** The join of lists and verified proofs. */
 import { describe, expect, it } from "vitest";
-import { type AddressEvidence, joinAddresses, unplacedKeys } from "../../src/index.js";
+import { type AddressEvidence, joinAddresses, unplacedKeys } from "../../src/addresses/index.js";
 import { JOIN_ROWS, type JoinRow } from "./join.table.js";
 import { A, B, C, ORG, S, listsOf, verifiedOf } from "./support.js";
 

@@ -4,13 +4,10 @@ import {
   type AddressEvidence,
   type AddressLists,
   type AddressVerifyOptions,
-  type ListedAccount,
-  type ListedPrivateKey,
-  type ListedWallet,
-  SignatureCache,
-  parsePolicy,
   verifyAddressActivity,
-} from "../../src/index.js";
+} from "../../src/addresses/index.js";
+import type { ListedAccount, ListedPrivateKey, ListedWallet } from "../../src/addresses/lists.js";
+import { SignatureCache, parsePolicy } from "../../src/index.js";
 import type { AddressDerivationProof } from "../../src/decode/app-proof.js";
 import { SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave.js";
 import { Forge, type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";

@@ -7,11 +7,8 @@ import type { JsonObject } from "../../src/decode/json.js";
 import {
   ACCEPTABLE_CLASSES,
   ADDRESS_ACTIVITY_TYPES,
-  ADDRESS_CLASSES,
   type AddressEvidence,
   DerivationPolicyError,
-  MalformedError,
-  type VerifiedBootProof,
   isAcceptedClass,
   joinAddresses,
   readAccounts,
@@ -19,8 +16,9 @@ import {
   readWallets,
   requireDerivationPolicy,
   verifyAddressActivity,
-  verifyBootProof,
-} from "../../src/index.js";
+} from "../../src/addresses/index.js";
+import { ADDRESS_CLASSES } from "../../src/addresses/classes.js";
+import { MalformedError, type VerifiedBootProof, verifyBootProof } from "../../src/index.js";
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { parseSigned } from "../../src/appraise/policy.js";

@@ -5,7 +5,8 @@ import type { DeploymentPins } from "../../src/appraise/parsed-policy.js";
 import type { DocumentFacts } from "../../src/appraise/facts.js";
 import { PIN_NAMES, comparePin } from "../../src/appraise/pins.js";
 import { scopeOf } from "../../src/appraise/questions.js";
-import { type DeploymentFile, parsePolicy } from "../../src/index.js";
+import type { DeploymentFile } from "../../src/appraise/policy.js";
+import { parsePolicy } from "../../src/index.js";
 import { DEMAND, policyOf } from "../support/provenance.js";
 
 const A = "aa".repeat(32);

@@ -1,6 +1,7 @@
 /** What a policy is worth, before any evidence. */
 import { describe, expect, it } from "vitest";
-import { checkPolicy, describePolicy, parsePolicy } from "../../src/index.js";
+import { checkPolicy, describePolicy } from "../../src/author/index.js";
+import { parsePolicy } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { drop, lab } from "../attacks/support.js";

@@ -1,17 +1,8 @@
 /** Roll-outs: what is added and dropped, what stays as it was written, and what is refused. */
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
-import {
-  MalformedError,
-  type MadePolicy,
-  type PolicyFile,
-  addToPolicy,
-  dropDeployment,
-  makePolicy,
-  makeReleasePolicy,
-  parsePolicy,
-  verifyEvidence,
-} from "../../src/index.js";
+import { MalformedError, type PolicyFile, parsePolicy, verifyEvidence } from "../../src/index.js";
+import { type MadePolicy, addToPolicy, dropDeployment, makePolicy, makeReleasePolicy } from "../../src/author/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import type { VerifiedBootProof } from "../../src/verify/boot-proof.js";
 import { type Alterations, NOW, forge, lab, manifest, optionsOf, otherLab } from "../attacks/support.js";

@@ -4,15 +4,9 @@ import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import { measureBinary, measureImage, measureRole } from "../../src/image/index.js";
-import {
-  type BuildMeasurements,
-  type BuildOptions,
-  type MadePolicy,
-  makeBuildPolicy,
-  parsePolicy,
-  parseTrustAnchor,
-  verifyBootProof,
-} from "../../src/index.js";
+import type { BuildMeasurements } from "../../src/appraise/pin.js";
+import { type BuildOptions, type MadePolicy, makeBuildPolicy } from "../../src/author/index.js";
+import { parsePolicy, parseTrustAnchor, verifyBootProof } from "../../src/index.js";
 import { Forge } from "../../src/lab/forge.js";
 import { type Alterations, NOW, forge, idsOf, pcrs } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";

@@ -10,12 +10,11 @@ import {
   type VerifiedBootProof,
   type VerifyOptions,
   parsePolicy,
-  pinPolicy,
-  policyFromRelease,
   verifyAttestation,
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
+import { pinPolicy, policyFromRelease } from "../../src/author/index.js";
 import { makePolicy, makeReleasePolicy, memberSetFile } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { Forge, type ForgedEvidence } from "../../src/lab/forge.js";

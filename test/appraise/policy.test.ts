@@ -14,10 +14,10 @@ import {
   MalformedError,
   type ParsePolicyOptions,
   type Policy,
-  describePolicy,
   parsePolicy,
   verifyEvidence,
 } from "../../src/index.js";
+import { describePolicy } from "../../src/author/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";

@@ -1,19 +1,16 @@
 /** The pin `provenance`: what a policy may demand, what is malformed, and what a stranger could make of a weak one. */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
+import { MalformedError, NO_POLICY_ANY_ENCLAVE, parsePolicy } from "../../src/index.js";
+import { addToPolicy, checkPolicy } from "../../src/author/index.js";
 import {
-  MalformedError,
-  NO_POLICY_ANY_ENCLAVE,
-  addToPolicy,
-  checkPolicy,
   packBundle,
   packEvidence,
-  parsePolicy,
   selfContainedPolicy,
   verifyBundle,
   POLICY_OF_THE_BUNDLE,
   decodeBundle,
-} from "../../src/index.js";
+} from "../../src/bundle/index.js";
 import { namedFiles, policySchema } from "../../src/appraise/policy.js";
 import { parsePlainPolicy, plainPolicy } from "../../src/plain-settings.js";
 import { labDeployment } from "../../src/lab/forge.js";

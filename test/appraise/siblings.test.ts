@@ -6,13 +6,11 @@ import {
   type AddOptions,
   DemandError,
   type MadePolicy,
-  type PolicyFile,
   addToPolicy,
   dropDeployment,
   makePolicy,
-  parsePolicy,
-  verifyEvidence,
-} from "../../src/index.js";
+} from "../../src/author/index.js";
+import { type PolicyFile, parsePolicy, verifyEvidence } from "../../src/index.js";
 import type { PivotManifest } from "../../src/decode/manifest/model.js";
 import { KEEPING } from "../../src/appraise/siblings.js";
 import type { PinName } from "../../src/appraise/pins.js";

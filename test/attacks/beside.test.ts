@@ -1,6 +1,7 @@
 /** Evidence beside evidence, wherever content decides what a value is: none of it is dropped silently. */
 import { describe, expect, it } from "vitest";
-import { packBundle, verifyEvidence } from "../../src/index.js";
+import { packBundle } from "../../src/bundle/index.js";
+import { verifyEvidence } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type FormValues, listedFile, requested } from "../../src/page/verifier.js";

@@ -2,7 +2,8 @@
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { type AppProofMembers, type Expected, type ExpectedPayload, appProofOf } from "../../src/index.js";
+import type { Expected, ExpectedPayload } from "../../src/index.js";
+import { type AppProofMembers, appProofOf } from "../../src/decode/index.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";

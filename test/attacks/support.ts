@@ -10,13 +10,13 @@ import {
   NO_POLICY_ANY_ENCLAVE,
   type Policy,
   SignatureCache,
-  type SignedFacts,
   type VerifyOptions,
   parsePolicy,
   parseTrustAnchor,
   verifyAttestation,
   verifyEvidence,
 } from "../../src/index.js";
+import type { SignedFacts } from "../../src/appraise/parsed-policy.js";
 import { type DocumentAlterations, SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave.js";
 import {
   type ForgeOptions,

@@ -13,20 +13,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type * as adapters from "../../src/adapters/index.js";
 import type * as client from "../../src/client/index.js";
 import type * as core from "../../src/index.js";
-import { pinPolicy, verifyBootProof } from "../../src/index.js";
+import type * as signedPolicy from "../../src/signed-policy/index.js";
+import { pinPolicy } from "../../src/author/index.js";
+import { verifyBootProof } from "../../src/index.js";
 import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import { type Lab, startLab } from "../../src/lab/index.js";
 import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { readVectorJson } from "../support/vectors.js";
 
 /** What the page imports: the package, and nothing written for it. */
-type Bundle = typeof core & typeof client & typeof adapters;
+type Bundle = typeof core & typeof client & typeof adapters & typeof signedPolicy;
 
 async function bundled(): Promise<string> {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { outputFiles } = await build({
     stdin: {
-      contents: ["index.js", "client/index.js", "adapters/index.js"]
+      contents: ["index.js", "client/index.js", "adapters/index.js", "signed-policy/index.js"]
         .map((entry) => `export * from "./dist/src/${entry}";`)
         .join(""),
       resolveDir: root,

@@ -1,6 +1,6 @@
 /** Where only boot proofs are asked for, rules about app proofs are skipped, and that is said; and nowhere else. */
 import { describe, expect, it } from "vitest";
-import { packEvidence } from "../../src/index.js";
+import { packEvidence } from "../../src/bundle/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
 import { type Answer, bootproof, fileOf } from "./support.js";

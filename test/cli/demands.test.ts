@@ -1,6 +1,6 @@
 /** A demand that nothing of what is given could meet is a fault of the command line, and never silently dropped. */
 import { describe, expect, it } from "vitest";
-import { packEvidence } from "../../src/index.js";
+import { packEvidence } from "../../src/bundle/index.js";
 import { Forge, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type Answer, bootproof, fileOf, refused } from "./support.js";
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import type { RunEntry } from "../../src/run/index.js";
+import type { RunEntry } from "../../src/run/line.js";
 import { testFolder } from "../support/folder.js";
 import { TestFeed, payloadIn, sha256Hex } from "../support/signed-policies.js";
 import { Process, killAll, run } from "./process.js";

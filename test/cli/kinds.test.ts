@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/bytes.js";
-import { type PolicyFile, packEvidence } from "../../src/index.js";
+import type { PolicyFile } from "../../src/index.js";
+import { packEvidence } from "../../src/bundle/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
 import { GENUINE_DETAILS, GENUINE_LEGACY_DETAILS, detailsOf, genuineDetails } from "../support/provisioning.js";

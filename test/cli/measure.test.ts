@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { compareMeasured, parsePolicy } from "../../src/index.js";
+import { compareMeasured } from "../../src/author/index.js";
+import { parsePolicy } from "../../src/index.js";
 import {
   CMDLINE,
   KERNEL,

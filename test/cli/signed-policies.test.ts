@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { reportSchema } from "../../src/formats/schema.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { POLICY_OF_THE_BUNDLE, decodeBundle, verifyBundle } from "../../src/index.js";
+import { POLICY_OF_THE_BUNDLE, decodeBundle, verifyBundle } from "../../src/bundle/index.js";
 import type { Report } from "../../src/report/report.js";
 import { DAY, TestFeed, newSigner, payloadIn, sha256Hex } from "../support/signed-policies.js";
 import { type Answer, bootproof, fileOf, refused } from "./support.js";

@@ -1,7 +1,7 @@
 /** The mistakes of newcomers: what they type, and what has to help them on. */
 import { readFileSync } from "node:fs";
 import { toBase64 } from "../../src/bytes.js";
-import { packEvidence } from "../../src/index.js";
+import { packEvidence } from "../../src/bundle/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { makeSigningKey, readSigningKey, renewPolicy, signPolicy } from "../../src/signed-policy/index.js";
 import { BOOT_1, vector } from "./support.js";

@@ -8,15 +8,15 @@ import { toBase64, toHex } from "../../src/bytes.js";
 import {
   type Client,
   ClientError,
-  type ReceivedAppProof,
-  type SchemaResult,
-  type StandardSchema,
   type VerifyAppProofsOptions,
   fetchEvidence,
   webhookHandler,
 } from "../../src/client/index.js";
+import type { ReceivedAppProof } from "../../src/client/verified-app-proofs.js";
+import type { SchemaResult, StandardSchema } from "../../src/client/payload-schemas.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { RejectedError, VerifiedAppProof, appProofOf, verifyEvidence } from "../../src/index.js";
+import { RejectedError, VerifiedAppProof, verifyEvidence } from "../../src/index.js";
+import { appProofOf } from "../../src/decode/index.js";
 import type { SoftwareEnclave } from "../../src/lab/enclave.js";
 import { generateQosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
 import { AttestedService, policyOf } from "./attested.js";

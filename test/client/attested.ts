@@ -1,7 +1,8 @@
 /** A service with a software enclave. It follows the interface, except for the lies of a test. */
 import { randomUUID } from "node:crypto";
 import { toHex } from "../../src/bytes.js";
-import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperation } from "../../src/client/index.js";
+import { type Client, type ClientOptions, SUBMIT_OPERATIONS } from "../../src/client/index.js";
+import type { SubmitOperation } from "../../src/client/operations.js";
 import { type JsonObject, folded, parseJson } from "../../src/decode/json.js";
 import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";

@@ -4,8 +4,8 @@
  */
 import { createECDH } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { AskService } from "../../src/door/evidence-source.js";
 import {
-  type AskService,
   apiKeyStamper,
   createClient,
   encryptOnRampSecret,

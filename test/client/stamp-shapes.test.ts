@@ -3,13 +3,8 @@ import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { stamperFrom } from "../../src/adapters/index.js";
-import {
-  type AnyStamper,
-  type ClientError,
-  type PublishedStamp,
-  apiKeyStamper,
-  webauthnStamper,
-} from "../../src/client/index.js";
+import { type AnyStamper, type ClientError, apiKeyStamper, webauthnStamper } from "../../src/client/index.js";
+import type { PublishedStamp } from "../../src/client/stamp.js";
 import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { apiKey, fakeFetch, isStamped, rejectionOf, testClient } from "./support.js";
 

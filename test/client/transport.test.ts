@@ -1,7 +1,8 @@
 /** Failures: retries, waits, and the content of errors. */
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { type Client, ClientError, type ClientOptions, type Retry, ServiceError } from "../../src/client/index.js";
+import { type Client, ClientError, type ClientOptions, ServiceError } from "../../src/client/index.js";
+import type { Retry } from "../../src/client/transport.js";
 import {
   AT,
   type Answer,

@@ -5,7 +5,6 @@ import {
   type EventStore,
   MemoryEventStore,
   WebhookError,
-  type WebhookFault,
   type WebhookHandlerOptions,
   type WebhookInput,
   verifyWebhook,
@@ -78,7 +77,7 @@ describe("a delivery", () => {
   const resigned = (parts: Parts): Partial<WebhookInput> => delivered(parts);
   const body = JSON.stringify(ACTIVITY);
 
-  const attacks: [string, Partial<WebhookInput>, WebhookFault][] = [
+  const attacks: [string, Partial<WebhookInput>, WebhookError["fault"]][] = [
     ["a changed body", { rawBody: Buffer.from(body.replace("PENDING", "COMPLETED")) }, "signature"],
     ["a body with a byte more", { rawBody: Buffer.from(`${body} `) }, "signature"],
     ["an empty body", { rawBody: new Uint8Array() }, "signature"],
@@ -131,12 +130,12 @@ describe("a delivery", () => {
     ["an empty event's id", resigned({ eventId: "" }), "header"],
     ["an endless event's id", resigned({ eventId: "e".repeat(257) }), "header"],
     ["an event's id with a line feed", put("Event-Id", "e1\n"), "header"],
-    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookError["fault"]] => [
       `no ${name}`,
       { headers: without(name) },
       "header",
     ]),
-    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookError["fault"]] => [
       `${name} in two cases`,
       { headers: { ...headers, [name.toLowerCase()]: headers[name]! } },
       "header",

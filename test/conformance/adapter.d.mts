@@ -1,4 +1,5 @@
 import type * as bootproof from "../../src/index.js";
+import type * as signedPolicy from "../../src/signed-policy/index.js";
 import type { SignedExpected } from "./case.js";
 
 export interface Judged {
@@ -7,4 +8,7 @@ export interface Judged {
   readonly warned: readonly bootproof.CheckId[];
 }
 
-export function judgeCase(library: typeof bootproof, folder: string): Promise<Judged | SignedExpected>;
+export function judgeCase(
+  library: typeof bootproof & typeof signedPolicy,
+  folder: string,
+): Promise<Judged | SignedExpected>;

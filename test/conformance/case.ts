@@ -1,7 +1,8 @@
 /** A case of the corpus before it is written, and the files that it is written into. */
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
-import type { Expected, SignedPolicyCode } from "../../src/index.js";
+import type { Expected } from "../../src/index.js";
+import type { SignedPolicyCode } from "../../src/signed-policy/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import type { Judged } from "./adapter.mjs";
 

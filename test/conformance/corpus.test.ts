@@ -6,6 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, describe, expect, it } from "vitest";
 import { CHECK_IDS, type CheckId } from "../../src/checks.js";
 import * as library from "../../src/index.js";
+import * as signedPolicy from "../../src/signed-policy/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { vectorFiles } from "../support/vectors.js";
 import { type Judged, judgeCase } from "./adapter.mjs";
@@ -235,7 +236,7 @@ describe("the library", () => {
   // One test for them all: of a thousand, the bookkeeping would take longer than some of the answers.
   it("answers each case as it expects", async () => {
     for (const { folder } of index.cases)
-      expect(await judgeCase(library, join(ROOT, folder)), folder).toEqual(expectedOf(folder));
+      expect(await judgeCase({ ...library, ...signedPolicy }, join(ROOT, folder)), folder).toEqual(expectedOf(folder));
   });
 
   it("and a verifier written from the specification alone agree on signed policies", () => {

@@ -5,7 +5,8 @@
 import { concatBytes, fromBase64, fromHex, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { type Expected, decodeAttestationDocument, decodeManifest } from "../../src/index.js";
+import type { Expected } from "../../src/index.js";
+import { decodeAttestationDocument, decodeManifest } from "../../src/decode/index.js";
 import { manifestHash } from "../../src/lab/qos.js";
 import { drop, flip, put } from "../attacks/support.js";
 import { withS } from "../support/high-s.js";

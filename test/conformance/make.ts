@@ -10,6 +10,7 @@ import { toUtf8 } from "../../src/bytes.js";
 import { CHECK_IDS } from "../../src/checks.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import * as library from "../../src/index.js";
+import * as signedPolicy from "../../src/signed-policy/index.js";
 import { type Judged, judgeCase } from "./adapter.mjs";
 import { type Case, type CaseFiles, type SignedCase, filesOf } from "./case.js";
 import { type Index, type IndexedCase, aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
@@ -111,7 +112,7 @@ async function write(
   }
   const named = Object.fromEntries(Object.entries(input).map(([member, value]) => [member, renamed(value, paths)]));
   writeFileSync(join(folder, "input.json"), textOf(named as JsonObject));
-  const judged = await judgeCase(library, folder);
+  const judged = await judgeCase({ ...library, ...signedPolicy }, folder);
   if (one.category === "signed-policy") return writeSigned(folder, one, judged);
   const { verdict, failed, warned } = judged as Judged;
   const wanted = CHECK_IDS.filter((id) => one.failed.includes(id));

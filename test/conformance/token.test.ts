@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest";
 import {
   ANY_ORGANIZATION,
   ANY_USER,
-  parsePolicy,
   verifyOtpToken,
   verifySessionToken,
   verifySignedBundle,
-} from "../../src/index.js";
+} from "../../src/token/index.js";
+import { parsePolicy } from "../../src/index.js";
 import { readVectorText } from "../support/vectors.js";
 import { ACCEPTED, ATTACKS } from "../token/cases.table.js";
 import { TOKEN_FILE, type TokenVector } from "./token-file.js";

@@ -2,9 +2,10 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import {
   APP_PROOF_SCHEME,
+  type AddressDerivationPayload,
   type AppProofPayload,
-  type OtherPayload,
   type AppProofMembers,
+  type PolicyOutcomePayload,
   appProofList,
   appProofOf,
   decodeAppProof,
@@ -194,7 +195,9 @@ describe("the type of a payload", () => {
         case "APP_PROOF_TYPE_POLICY_OUTCOME":
           return decoded.policyOutcomeProof.outcome;
         default:
-          expectTypeOf(decoded).toEqualTypeOf<OtherPayload>();
+          expectTypeOf(decoded).toEqualTypeOf<
+            Exclude<AppProofPayload, AddressDerivationPayload | PolicyOutcomePayload>
+          >();
           expect([decoded.addressDerivationProof, decoded.policyOutcomeProof]).toEqual([undefined, undefined]);
           return String(decoded.json["type"]);
       }

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { diffImages, renderDiff } from "../../src/index.js";
+import { diffImages, renderDiff } from "../../src/diff/index.js";
 import { readImageContents } from "../../src/image/index.js";
 import { bootproof, fileOf, refused } from "../cli/support.js";
 import {

@@ -4,13 +4,12 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ActivityPiece, type AddressPiece, collectAddresses, joinPieces } from "../../src/door/addresses.js";
+import type { AddressProgress } from "../../src/door/addresses.js";
+import { type AddressRow, DerivationPolicyError } from "../../src/addresses/index.js";
 import {
-  type AddressProgress,
-  type AddressRow,
   type AddressesOptions,
   type ClientError,
   type ClientOptions,
-  DerivationPolicyError,
   apiKeyStamper,
   createClient,
 } from "../../src/client/index.js";

@@ -3,8 +3,8 @@
  * tried over real sockets in `network.test.ts`.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import type { ClientErrorCode } from "../../src/client/index.js";
-import type { FailureKind } from "../../src/run/index.js";
+import type { ClientErrorCode } from "../../src/door/errors.js";
+import type { FailureKind } from "../../src/run/line.js";
 import { type Ways, answer, stampIn, trickle, writeForever } from "./servers.js";
 
 export interface NetworkFault {

@@ -17,19 +17,20 @@ import { manifestEncodings } from "../../src/decode/manifest/index.js";
 import { encodeBorshEnvelope, encodeBorshManifest } from "../../src/lab/borsh.js";
 import { canonicalQosJson } from "../../src/decode/qos-json.js";
 import { decodeFile } from "../../src/decode/text-encoding.js";
+import { MalformedError, parsePolicy } from "../../src/index.js";
 import {
-  MalformedError,
   checkPolicy,
+  describePolicy,
+  makeReleasePolicy,
+  manifestHash,
+  renderPolicyCheck,
+} from "../../src/author/index.js";
+import {
   decodeAppProofPayload,
   decodeAttestationDocument,
   decodeManifest,
   decodeManifestEnvelope,
-  describePolicy,
-  makeReleasePolicy,
-  manifestHash,
-  parsePolicy,
-  renderPolicyCheck,
-} from "../../src/index.js";
+} from "../../src/decode/index.js";
 import { parseYaml } from "../../src/cli/read-yaml.js";
 import type { InputFiles } from "../../src/cli/files.js";
 import { policySchema } from "../../src/appraise/policy.js";

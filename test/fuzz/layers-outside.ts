@@ -6,16 +6,13 @@ import { parseJson, type JsonObject } from "../../src/decode/json.js";
 import {
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
-  decodeBundle,
-  diffUnverified,
-  inspectUnverified,
-  kindOf,
   parseTrustAnchor,
-  renderDiff,
-  renderInspection,
   renderJson,
   verifyEvidence,
 } from "../../src/index.js";
+import { decodeBundle } from "../../src/bundle/index.js";
+import { diffUnverified, renderDiff } from "../../src/diff/index.js";
+import { inspectUnverified, kindOf, renderInspection } from "../../src/inspect/index.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
 import { evidenceInPage, isPage } from "../../src/bundle/page.js";
 import { pageWith } from "../../src/page/page.js";

@@ -12,22 +12,19 @@ import { MANIFEST_VERSIONS, declarationOf } from "../../src/decode/manifest/inde
 import {
   AWS_NITRO_ROOT_G1,
   NO_POLICY_ANY_ENCLAVE,
-  POLICY_OF_THE_BUNDLE,
   type PolicyFile,
   SignatureCache,
   type Verification,
   type VerifyOptions,
-  decodeBundle,
-  decodeManifest,
-  packBundle,
   parseTrustAnchor,
   renderJson,
   renderSummary,
   renderText,
   verifyAttestation,
-  verifyBundle,
   verifyEvidence,
 } from "../../src/index.js";
+import { POLICY_OF_THE_BUNDLE, decodeBundle, packBundle, verifyBundle } from "../../src/bundle/index.js";
+import { decodeManifest } from "../../src/decode/index.js";
 import { renderEar } from "../../src/formats/ear.js";
 import { renderGithub } from "../../src/formats/github.js";
 import { renderJunit } from "../../src/formats/junit.js";

@@ -6,14 +6,9 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type { EvidenceKind } from "../../src/inspect/kinds.js";
 import { inspectUnverified } from "../../src/inspect/inspect.js";
 import { renderInspection } from "../../src/inspect/text.js";
-import {
-  NO_POLICY_ANY_ENCLAVE,
-  packBundle,
-  packEvidence,
-  parseTrustAnchor,
-  pinPolicy,
-  verifyEvidence,
-} from "../../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE, parseTrustAnchor, verifyEvidence } from "../../src/index.js";
+import { packBundle, packEvidence } from "../../src/bundle/index.js";
+import { pinPolicy } from "../../src/author/index.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";
 import { renderJson } from "../../src/report/json.js";

@@ -1,6 +1,7 @@
 /** Which lists each fault of lists alters. What a caller makes of them: test/door/addresses.test.ts. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FAULTS, type LabFault, startLab } from "../../src/lab/index.js";
+import { FAULTS, startLab } from "../../src/lab/index.js";
+import type { LabFault } from "../../src/lab/faults.js";
 import { EVIDENCE_FAULTS, type Json, TWO_ACCOUNTS, account, completed, query, submit } from "./support.js";
 
 const lab = await startLab();

@@ -16,9 +16,9 @@ import {
   type ApplicationOptions,
   type LabApplication,
   type LabOptions,
-  type SignOptions,
   startLab,
 } from "../../src/lab/index.js";
+import type { SignOptions } from "../../src/lab/application-proofs.js";
 import { type Json, failing, query } from "./support.js";
 
 const DIGEST = createHash("sha256").update("a binary").digest();

@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ApiKeyPair, Lab, LabFiles } from "../../src/lab/index.js";
+import type { ApiKeyPair, Lab } from "../../src/lab/index.js";
+import type { LabFiles } from "../../src/lab/files.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 

@@ -1,6 +1,7 @@
 /** Lists of wallets, accounts, keys, activities and sub-organizations: pages, settings, and what moves keys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Lab, type ServiceSettings, startLab } from "../../src/lab/index.js";
+import { type Lab, startLab } from "../../src/lab/index.js";
+import type { ServiceSettings } from "../../src/lab/settings.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import {
   type Json,

@@ -1,6 +1,7 @@
 /** The lab's signed policy through its consumer, over HTTP: honest, and with each fault. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { type SignedPolicy, type SignedPolicyState, openSignedPolicy, verifyEvidence } from "../../src/index.js";
+import { type SignedPolicy, type SignedPolicyState, openSignedPolicy } from "../../src/signed-policy/index.js";
+import { verifyEvidence } from "../../src/index.js";
 import { LIES } from "../../src/lab/lies.js";
 import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";

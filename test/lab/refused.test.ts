@@ -13,7 +13,8 @@ import {
   apiKeyStamper,
   createClient,
 } from "../../src/client/index.js";
-import { type LabFault, startLab, writeLabFiles } from "../../src/lab/index.js";
+import type { LabFault } from "../../src/lab/faults.js";
+import { startLab, writeLabFiles } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";

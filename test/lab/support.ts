@@ -1,7 +1,8 @@
 /** A plain caller of the lab: fetch and stamps, none of the client's code. */
 import { createECDH } from "node:crypto";
 import { verifyEvidence } from "../../src/index.js";
-import { type ApiKeyPair, FAULTS, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, FAULTS, type Lab, stampWithApiKey } from "../../src/lab/index.js";
+import type { LabFault } from "../../src/lab/faults.js";
 import { LAB_OPERATIONS, type LabSubmitName } from "../../src/lab/operations.js";
 import type { Report } from "../../src/report/report.js";
 

@@ -1,7 +1,8 @@
 /** Deliveries: receivers, signatures and retries. */
 import { createPublicKey, verify } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type DeliveryAttempt, type Lab, startLab } from "../../src/lab/index.js";
+import type { DeliveryAttempt } from "../../src/lab/webhooks.js";
+import { type Lab, startLab } from "../../src/lab/index.js";
 import { type Loopback, loopback } from "../support/loopback.js";
 import { type Json, completed, judge, renameWallet, submit } from "./support.js";
 

@@ -15,7 +15,8 @@ import {
   verifyAttestation,
   verifyEvidence,
 } from "../../src/index.js";
-import { type AddressRow, ClientError, RejectedActivityError, RejectedAddressesError } from "../../src/client/index.js";
+import type { AddressRow } from "../../src/addresses/index.js";
+import { ClientError, RejectedActivityError, RejectedAddressesError } from "../../src/client/index.js";
 import { RejectedAuthProxyError, verifiedFetch } from "../../src/adapters/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { encodeManifest } from "../../src/lab/qos.js";

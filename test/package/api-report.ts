@@ -1,7 +1,7 @@
 /**
  * The public types as text, for a diff that a reviewer reads: of each entry point every exported name with its
- * declaration. What is exported is called by its name; what is not is written out where it is used, so that names and
- * places inside the package may change and the text does not. Nothing private or internal, no comments.
+ * declaration. Types that these use and no entry point exports have a section of their own, since most are used in
+ * several places. Nothing private or internal, no comments.
  */
 import ts from "typescript";
 
@@ -24,6 +24,9 @@ const OPTIONS: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
 };
 
+/** The section of the types that no entry point exports. */
+const NOT_EXPORTED = "not exported";
+
 /** The report of each entry point, by its specifier. */
 export function apiReports(entries: readonly Entry[]): Map<string, string> {
   const program = ts.createProgram(
@@ -37,9 +40,10 @@ export function apiReports(entries: readonly Entry[]): Map<string, string> {
       ([name, { flags }]) => (flags & ts.SymbolFlags.Type) !== 0 || entry.values.includes(name),
     ),
   }));
-  return new Map(
+  const unexported = new Unexported();
+  const reports = new Map(
     exported.map(({ entry, symbols }) => {
-      const names = new Names(checker);
+      const names = new Names(checker, unexported);
       for (const [name, symbol] of symbols) names.add(name, symbol);
       // Those of other entries are said with the entry that they come from.
       for (const { entry: other, symbols: theirs } of exported)
@@ -48,6 +52,33 @@ export function apiReports(entries: readonly Entry[]): Map<string, string> {
       return [entry.specifier, symbols.map(([name, symbol]) => writer.declaration(name, symbol)).join("\n\n")];
     }),
   );
+  const names = new Names(checker, unexported);
+  for (const { entry, symbols } of exported)
+    for (const [name, symbol] of symbols) names.add(`${labelOf(entry.specifier)}.${name}`, symbol);
+  const writer = new Writer(checker, names);
+  const texts = unexported.each((name, symbol) => writer.declaration(name, symbol));
+  return reports.set(NOT_EXPORTED, texts.sort().join("\n\n"));
+}
+
+/** Types of the package that a declaration names, and no entry point exports. */
+class Unexported {
+  readonly #names = new Map<ts.Symbol, string>();
+
+  /** The name of one; undefined for what another package declares. */
+  nameOf(symbol: ts.Symbol | undefined): string | undefined {
+    const [declaration] = symbol?.declarations ?? [];
+    if (declaration?.getSourceFile().fileName.includes("/dist/") !== true) return undefined;
+    // Types of one name have numbers in a file that has both.
+    this.#names.set(symbol!, symbol!.name.replace(/\$\d+$/, ""));
+    return this.#names.get(symbol!);
+  }
+
+  /** Those that a declaration adds are among them. */
+  each(write: (name: string, symbol: ts.Symbol) => string): string[] {
+    const texts: string[] = [];
+    for (const [symbol, name] of this.#names) texts.push(write(name, symbol));
+    return [...new Set(texts)];
+  }
 }
 
 function labelOf(specifier: string): string {
@@ -70,9 +101,11 @@ class Names {
   readonly #symbols = new Map<ts.Symbol, string>();
   /** The compiler forgets the names of types that it computed. */
   readonly #types = new Map<ts.Type, string>();
+  readonly #unexported: Unexported;
 
-  constructor(checker: ts.TypeChecker) {
+  constructor(checker: ts.TypeChecker, unexported: Unexported) {
     this.#checker = checker;
+    this.#unexported = unexported;
   }
 
   add(name: string, symbol: ts.Symbol): void {
@@ -85,6 +118,10 @@ class Names {
 
   ofSymbol(symbol: ts.Symbol | undefined): string | undefined {
     return symbol && this.#symbols.get(symbol);
+  }
+
+  unexported(symbol: ts.Symbol | undefined): string | undefined {
+    return this.#unexported.nameOf(symbol);
   }
 
   ofType(type: ts.Type): string | undefined {
@@ -259,18 +296,21 @@ class Writer {
 
   /** The public name of a type, with its arguments; null where it has none. */
   #nameOf(type: ts.Type): string | null {
+    const aliased = (name: string): string =>
+      name + this.#arguments((type.aliasTypeArguments ?? []).map((one) => this.#type(one)));
     const alias = this.#names.ofSymbol(type.aliasSymbol);
-    if (alias !== undefined)
-      return alias + this.#arguments((type.aliasTypeArguments ?? []).map((one) => this.#type(one)));
+    if (alias !== undefined) return aliased(alias);
     const computed = this.#names.ofType(type);
     if (computed !== undefined) return computed;
+    const unexported = this.#names.unexported(type.aliasSymbol);
+    if (unexported !== undefined) return aliased(unexported);
     const { symbol } = type;
     if (symbol === undefined || !(type.flags & ts.TypeFlags.Object)) return null;
     if (this.#checker.isArrayType(type) || this.#checker.isTupleType(type)) return null;
     const isNamed = (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) !== 0;
     const isInstance = ((type as ts.ObjectType).objectFlags & ts.ObjectFlags.Anonymous) === 0;
     if (!isNamed) return null;
-    const name = this.#names.ofSymbol(symbol) ?? (isOfPlatform(symbol) ? symbol.name : undefined);
+    const name = this.#names.ofSymbol(symbol) ?? (isOfPlatform(symbol) ? symbol.name : this.#names.unexported(symbol));
     if (name === undefined) return null;
     return isInstance ? name + this.#arguments(this.#shownArguments(type)) : `typeof ${name}`;
   }

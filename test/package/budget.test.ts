@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type Metafile, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NO_POLICY_ANY_ENCLAVE, pinPolicy, requireAuthentic, verifyBootProof } from "../../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE, requireAuthentic, verifyBootProof } from "../../src/index.js";
+import { pinPolicy } from "../../src/author/index.js";
 import { readVectorJson } from "../support/vectors.js";
 import { ROOT, removeFolders, unpacked } from "./support.js";
 

@@ -77,7 +77,7 @@ describe("what Node loads", () => {
 
   it("tells in a stack trace the function, and with maps its source and line", async () => {
     const program = `
-      import { decodeBootProof } from "bootproof";
+      import { decodeBootProof } from "bootproof/decode";
       try { decodeBootProof({}); } catch ({ stack }) { console.log(stack); }`;
     expect(await printed(program)).toMatch(/ at (?:Module\.)?decodeBootProof \(.*\/merged\/\w+\.js:/);
     const mapped = await printed(program, "--enable-source-maps");

@@ -1,13 +1,13 @@
 /** Reports on real and forged evidence in every verdict, with what was judged: what the page is made of. */
 import {
   NO_POLICY_ANY_ENCLAVE,
-  makePolicy,
   parsePolicy,
   parseTrustAnchor,
   verifyAttestation,
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
+import { makePolicy } from "../../src/author/index.js";
 import { type Evidence, NamedEvidence, type VerifyOptions } from "../../src/inputs.js";
 import { Forge, type ForgeOptions, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";

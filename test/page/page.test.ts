@@ -5,17 +5,13 @@ import { evidenceInPage } from "../../src/bundle/page.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
-  POLICY_OF_THE_BUNDLE,
   type VerifyOptions,
-  decodeBundle,
-  packBundle,
-  packEvidence,
   parsePolicy,
   parseTrustAnchor,
   verifyAttestation,
-  verifyBundle,
   verifyEvidence,
 } from "../../src/index.js";
+import { POLICY_OF_THE_BUNDLE, decodeBundle, packBundle, packEvidence, verifyBundle } from "../../src/bundle/index.js";
 import { type Evidence, NamedEvidence } from "../../src/inputs.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { evidenceRows } from "../../src/page/evidence.js";

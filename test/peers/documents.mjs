@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { X509Certificate } from "node:crypto";
 import { pathToFileURL } from "node:url";
-import { decodeAttestationDocument } from "../../dist/src/index.js";
+import { decodeAttestationDocument } from "../../dist/src/decode/index.js";
 import { verifiers } from "./verifiers.mjs";
 
 const unsupported = (reason) => ({ verdict: "unsupported", reason });

@@ -1,6 +1,6 @@
 /** Accounts and private keys in answers through the proxy, verified on request (proxy/README.md, "Answers"). */
 import { afterAll, expect, it } from "vitest";
-import { DerivationPolicyError } from "../../src/client/index.js";
+import { DerivationPolicyError } from "../../src/addresses/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { plainPolicy } from "../../src/plain-settings.js";

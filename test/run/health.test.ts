@@ -6,7 +6,9 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Health, type HealthOptions, type HealthState, startHealth } from "../../src/run/node.js";
-import type { FailureKind, WatchPoll, WatchStatus } from "../../src/run/index.js";
+import type { FailureKind } from "../../src/run/line.js";
+import type { WatchPoll } from "../../src/run/health.js";
+import type { WatchStatus } from "../../src/run/index.js";
 import { TOOL } from "../../src/version.js";
 import { testFolder } from "../support/folder.js";
 

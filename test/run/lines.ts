@@ -11,7 +11,7 @@ import {
   evidenceDigest,
   lineAfter,
 } from "../../src/run/line.js";
-import type { RunStream } from "../../src/run/index.js";
+import type { RunStream } from "../../src/run/chain.js";
 
 export const START = new Date("2026-03-04T05:06:07.000Z");
 const at = START.toISOString();

@@ -1,13 +1,7 @@
 /** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
 import { describe, expect, it } from "vitest";
-import {
-  type Batch,
-  type EntryResult,
-  type Judge,
-  type JudgedBatch,
-  judgeBatch,
-  localJudge,
-} from "../../src/run/index.js";
+import { type EntryResult, type Judge, judgeBatch, localJudge } from "../../src/run/index.js";
+import type { Batch, JudgedBatch } from "../../src/run/judge.js";
 import { UNJUDGED, joined, ownBatch, partOf } from "../../src/run/judge.js";
 import { Pipeline } from "../../src/run/pipeline.js";
 import { fc, runs } from "../support/property.js";

@@ -11,13 +11,8 @@ import { toUtf8 } from "../../src/bytes.js";
 import { type Batch, type Judge, UNJUDGED, localJudge } from "../../src/run/judge.js";
 import { isLocal, parseQueueUrl } from "../../src/run/node-queue-url.js";
 import { joinQueue } from "../../src/run/node-redis.js";
-import {
-  type QueueContact,
-  type QueueJudgeOptions,
-  type RunWorkerOptions,
-  queueJudge,
-  runWorker,
-} from "../../src/run/queue.js";
+import type { QueueContact } from "../../src/run/queue-options.js";
+import { type QueueJudgeOptions, type RunWorkerOptions, queueJudge, runWorker } from "../../src/run/queue.js";
 import { Seals, sealedFacts } from "../../src/run/node-seal.js";
 import type { AuditSetting } from "../../src/run/setting.js";
 import { faultyServer } from "../faults/servers.js";

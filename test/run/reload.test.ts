@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
-import { openSignedPolicy } from "../../src/index.js";
+import { openSignedPolicy } from "../../src/signed-policy/index.js";
 import { NamedEvidence } from "../../src/inputs.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SignedPolicyError } from "../../src/index.js";
+import { SignedPolicyError } from "../../src/signed-policy/index.js";
 import { fileState } from "../../src/signed-policy/node.js";
 import { TEAM, feedOf, stateOf, versionsOf } from "../support/policy-feeds.js";
 import { World, refusal } from "./support.js";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { SignedPolicyError, openSignedPolicy } from "../../src/index.js";
+import { SignedPolicyError, openSignedPolicy } from "../../src/signed-policy/index.js";
 import { SignedPolicy } from "../../src/signed-policy/open.js";
 import { policyInForce } from "../../src/signed-policy/in-force.js";
 import { fileState } from "../../src/signed-policy/node.js";

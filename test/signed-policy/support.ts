@@ -1,6 +1,7 @@
 /** A consumer with everything in memory: its state, its clock, and the feed that it is shown. */
-import { type SignedPolicy, type SignedPolicyError, openSignedPolicy, verifyEvidence } from "../../src/index.js";
-import type { SignedPolicyOptions, SignedPolicyState } from "../../src/index.js";
+import { type SignedPolicy, type SignedPolicyError, openSignedPolicy } from "../../src/signed-policy/index.js";
+import { verifyEvidence } from "../../src/index.js";
+import type { SignedPolicyOptions, SignedPolicyState } from "../../src/signed-policy/index.js";
 import { type MadeVersion, NAME, TEAM, feedOf } from "../support/policy-feeds.js";
 
 export const PINNED = { name: NAME, ...TEAM };

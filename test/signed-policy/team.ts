@@ -4,7 +4,8 @@ import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KeyType, PolicySigners, PolicyKey } from "../../src/signed-policy/index.js";
+import type { KeyType } from "../../src/signed-policy/keys.js";
+import type { PolicySigners, PolicyKey } from "../../src/signed-policy/index.js";
 import { readSigningKey } from "../../src/signed-policy/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 

@@ -4,7 +4,7 @@
  * is asked where something begins, ends or expires, and with `BOOTPROOF_TESTS=long` on each half day.
  */
 import { describe, expect, it } from "vitest";
-import type { SignedPolicy } from "../../src/index.js";
+import type { SignedPolicy } from "../../src/signed-policy/index.js";
 import {
   ALICE,
   BOB,

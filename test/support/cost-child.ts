@@ -4,7 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { toHex } from "../../src/bytes.js";
-import { inspectUnverified, renderInspection, renderJson, renderText } from "../../src/index.js";
+import { inspectUnverified, renderInspection } from "../../src/inspect/index.js";
+import { renderJson, renderText } from "../../src/index.js";
+import * as addresses from "../../src/addresses/index.js";
+import * as bundles from "../../src/bundle/index.js";
+import * as decode from "../../src/decode/index.js";
 import * as library from "../../src/index.js";
 import {
   apiKeyStamper,
@@ -50,7 +54,7 @@ export const DOORS = {
   sweptBundle: (input) =>
     refused(() => {
       const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
-      return report(library.verifyBundle(library.decodeBundle(evidence), sweptOptions(given)));
+      return report(bundles.verifyBundle(bundles.decodeBundle(evidence), sweptOptions(given)));
     }),
   sweptEntry: async (input) => {
     const { evidence, ...given } = JSON.parse(text(input)) as SweptInput;
@@ -62,9 +66,9 @@ export const DOORS = {
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
   policy: async (input) => refused(() => library.parsePolicy(input)),
   trustAnchor: async (input) => refused(() => library.parseTrustAnchor("x", text(input))),
-  manifest: async (input) => refused(() => library.decodeManifest(input)),
-  certificate: async (input) => refused(() => library.decodeCertificate(input)),
-  payload: async (input) => refused(() => library.decodeAppProofPayload(text(input))),
+  manifest: async (input) => refused(() => decode.decodeManifest(input)),
+  certificate: async (input) => refused(() => decode.decodeCertificate(input)),
+  payload: async (input) => refused(() => decode.decodeAppProofPayload(text(input))),
   inspect: (input) =>
     refused(async () => {
       const seen = await inspectUnverified(input);
@@ -76,11 +80,11 @@ export const DOORS = {
   },
   bundle: async (input) =>
     refused(async () => {
-      const bundle = library.decodeBundle(input);
-      await library.verifyBundle(
+      const bundle = bundles.decodeBundle(input);
+      await bundles.verifyBundle(
         bundle,
         bundle.judgement?.policy
-          ? { ...anyEnclave, policy: library.POLICY_OF_THE_BUNDLE, trustAnchors: [], allowDebug: true }
+          ? { ...anyEnclave, policy: bundles.POLICY_OF_THE_BUNDLE, trustAnchors: [], allowDebug: true }
           : anyEnclave,
       );
     }),
@@ -161,11 +165,11 @@ export interface JoinInput {
 /** Returns the join alone, without reading and verification. */
 async function readyToJoin({ policy: file, organizationId, activities, ...lists }: JoinInput): Promise<Work> {
   const options = { policy: library.parsePolicy(JSON.stringify(file)), now: NOW, organizationId };
-  const evidence = await Promise.all(activities.map((each) => library.verifyAddressActivity(each, [], options)));
+  const evidence = await Promise.all(activities.map((each) => addresses.verifyAddressActivity(each, [], options)));
   const read = {
-    wallets: library.readWallets(lists),
-    accounts: library.readAccounts(lists, organizationId),
-    privateKeys: library.readPrivateKeys(lists),
+    wallets: addresses.readWallets(lists),
+    accounts: addresses.readAccounts(lists, organizationId),
+    privateKeys: addresses.readPrivateKeys(lists),
     listedAt: null,
   };
   return () =>

@@ -7,14 +7,9 @@ import { fromBase64 } from "../../src/bytes.js";
 import { QUERY_OPERATIONS, type QueryName } from "../../src/client/operations.js";
 import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import { type Shape, readShape } from "../../src/decode/shapes.js";
-import {
-  inspectUnverified,
-  packBundle,
-  parsePolicy,
-  renderInspection,
-  renderJson,
-  verifyEvidence,
-} from "../../src/index.js";
+import { inspectUnverified, renderInspection } from "../../src/inspect/index.js";
+import { packBundle } from "../../src/bundle/index.js";
+import { parsePolicy, renderJson, verifyEvidence } from "../../src/index.js";
 import type { EvidenceKind } from "../../src/inspect/kinds.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Lab } from "../../src/lab/index.js";

@@ -1,6 +1,6 @@
 /** A service with a software enclave, a feed of signed policies that grows, and one clock for both. */
 import { expect, it } from "vitest";
-import { openSignedPolicy } from "../../src/index.js";
+import { openSignedPolicy } from "../../src/signed-policy/index.js";
 import type { SignedPolicyError } from "../../src/signed-policy/errors.js";
 import type { SignedPolicy, SignedPolicyOptions } from "../../src/signed-policy/open.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";

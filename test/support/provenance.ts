@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/decode/json.js";
 import { type Policy, parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
-import { decodeProvenanceBundle } from "../../src/provenance/index.js";
+import { decodeProvenanceBundle } from "../../src/decode/index.js";
 import { readVectorJson, readVectorText } from "./vectors.js";
 
 export const BUNDLE_FILE = "provenance/reusable-workflow-attestation.sigstore.json";

@@ -1,5 +1,7 @@
 /** Tokens and bundles that must be accepted, or refused by these checks and by no other. */
-import { ANY_ORGANIZATION, ANY_USER, type CheckId, type Policy, type TokenKind } from "../../src/index.js";
+import { ANY_ORGANIZATION, ANY_USER } from "../../src/token/index.js";
+import type { CheckId, Policy } from "../../src/index.js";
+import type { TokenKind } from "../../src/token/decode.js";
 import { toHex } from "../../src/bytes.js";
 import { qosSign } from "../../src/lab/qos.js";
 import { signingPoint } from "../../src/verify/qos-key.js";

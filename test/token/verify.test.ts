@@ -4,16 +4,15 @@ import { describe, expect, it } from "vitest";
 import {
   ANY_ORGANIZATION,
   ANY_USER,
-  type Policy,
-  type SignedPolicy,
-  type TokenKind,
   type TokenReport,
-  openSignedPolicy,
   renderToken,
   verifyOtpToken,
   verifySessionToken,
   verifySignedBundle,
-} from "../../src/index.js";
+} from "../../src/token/index.js";
+import type { Policy } from "../../src/index.js";
+import { type SignedPolicy, openSignedPolicy } from "../../src/signed-policy/index.js";
+import type { TokenKind } from "../../src/token/decode.js";
 import { qosSign } from "../../src/lab/qos.js";
 import { toHex } from "../../src/bytes.js";
 import { DAY, TestFeed, newSigner } from "../support/signed-policies.js";

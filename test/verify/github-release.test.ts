@@ -1,16 +1,11 @@
 /** Immutable releases of GitHub as provenance: genuine statements, what is proven, and what is not. */
 import { describe, expect, it } from "vitest";
-import {
-  type Report,
-  type Verification,
-  pinProvenance,
-  renderText,
-  requireVerified,
-  verifyEvidence,
-} from "../../src/index.js";
+import { type Report, type Verification, renderText, requireVerified, verifyEvidence } from "../../src/index.js";
+import { pinProvenance } from "../../src/author/index.js";
 import { uriName } from "../../src/lab/sigstore.js";
 import { LabSigstore, labProvenancePin, labReleasePin } from "../../src/lab/index.js";
-import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
+import { decodeProvenanceBundle } from "../../src/decode/index.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import {
   GENUINE_RELEASES,
   type GenuineRelease,

@@ -3,24 +3,22 @@ import { describe, expect, it } from "vitest";
 import type { BuildIdentity } from "../../src/decode/build-identity.js";
 import { readBuildIdentity } from "../../src/decode/build-identity.js";
 import { type JsonObject } from "../../src/decode/json.js";
+import { type Bundle, decodeBundle, packBundle, verifyBundle } from "../../src/bundle/index.js";
 import {
-  type Bundle,
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
   type PolicyFile,
   type Report,
   VerifiedProvenance,
   type Verification,
-  decodeBundle,
-  packBundle,
   parsePolicy,
   renderText,
   requireVerified,
-  verifyBundle,
   verifyEvidence,
 } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
+import { decodeProvenanceBundle } from "../../src/decode/index.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { signerFaults } from "../../src/verify/build-signer.js";
 import type { WorkflowDemand } from "../../src/verify/provenance-demand.js";

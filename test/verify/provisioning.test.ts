@@ -10,10 +10,10 @@ import {
   type VerifyOptions,
   parsePolicy,
   parseTrustAnchor,
-  pinPolicy,
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
+import { pinPolicy } from "../../src/author/index.js";
 import { Forge, type ForgeOptions, forgeEvidence } from "../../src/lab/forge.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { ApprovedManifests } from "../../src/verify/approved-manifests.js";

@@ -19,7 +19,7 @@ import {
   issuingPoint,
   revocationList,
 } from "../support/revocation.js";
-import { decodeAttestationDocument } from "../../src/index.js";
+import { decodeAttestationDocument } from "../../src/decode/index.js";
 import { genuineDocuments } from "../support/vectors.js";
 
 const REGION_URL = "http://crl.lab/region.crl";

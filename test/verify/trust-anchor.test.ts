@@ -2,13 +2,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { concatBytes, toBase64, toHex } from "../../src/bytes.js";
-import {
-  AWS_NITRO_ROOT_G1,
-  type TrustAnchor,
-  decodeCertificate,
-  parseTrustAnchor,
-  verifyBootProof,
-} from "../../src/index.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor, parseTrustAnchor, verifyBootProof } from "../../src/index.js";
+import { decodeCertificate } from "../../src/decode/index.js";
 import { nameText } from "../../src/decode/certificate.js";
 import { CHAIN, type NitroPki } from "../../src/lab/pki.js";
 import { certificatePem, isAwsNitroRoot } from "../../src/verify/trust-anchor.js";

@@ -8,7 +8,6 @@ import {
   VerifiedAttestation,
   VerifiedBootProof,
   parseTrustAnchor,
-  pinPolicy,
   verifyActivity,
   verifyAppProof,
   verifyAppProofs,
@@ -16,6 +15,7 @@ import {
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
+import { pinPolicy } from "../../src/author/index.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { NOW, forge, idsOf, optionsOf } from "../attacks/support.js";
 
