@@ -15,6 +15,7 @@ import {
   sizedText,
 } from "../decode/shapes.js";
 import { isGoodVerdict } from "../report/accepted.js";
+import type { Batch, JudgedBatch } from "./judge.js";
 import type { EntryResult } from "./result.js";
 
 /** Shape of a reason or a deployment's name. The limit is far above any genuine length. */
@@ -63,6 +64,22 @@ export interface WrittenResults {
   /** For each entry, the index of its result in `forms`. */
   readonly order: readonly number[];
 }
+
+/** The states of an entry in a thread. */
+export const MARK = { waiting: 0, begun: 1, done: 2 } as const;
+
+/** A batch with its entries in one buffer, which is transferred to the thread and not copied. */
+export interface PackedBatch extends Pick<Batch, "expected"> {
+  readonly bytes: Uint8Array;
+  readonly ends: readonly number[];
+  /** Shared memory with the {@link MARK} of each entry and, at the end, the mark of the thread. */
+  readonly marks: Uint8Array;
+}
+
+/** Results in short form: copying each to the main thread took as long as parsing an entry. */
+export type ThreadAnswer =
+  | (Omit<JudgedBatch, "results"> & { readonly results: WrittenResults })
+  | { readonly error: unknown };
 
 export function writeResults(results: readonly EntryResult[]): WrittenResults {
   const indexes = new Map<string, number>();

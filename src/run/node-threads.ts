@@ -4,11 +4,10 @@ import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/s
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { Tinypool } from "tinypool";
+import { Worker } from "node:worker_threads";
 import { type Batch, type Judge, type JudgedBatch, TOO_SLOW, UNJUDGED, joined, ownBatch, partOf } from "./judge.js";
 import { defaultThreads } from "./node-cores.js";
-import { expandResults } from "./answered.js";
-import { MARK, type PackedBatch, type PackedResults } from "./node-thread.js";
+import { MARK, type PackedBatch, type ThreadAnswer, expandResults } from "./answered.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
@@ -59,41 +58,30 @@ interface Failure {
   readonly suspects: readonly number[];
 }
 
-/** Longest time that a timer accepts. Idle threads are kept, because starting a new one takes time. */
-const IDLE_MS = 2 ** 31 - 1;
-
-type PoolThread = Tinypool["threads"][number];
+/** A thread, which judges one batch at a time. */
+interface Thread {
+  readonly worker: Worker;
+  /** Whether it has judged something: if not, another one would not start either. */
+  isReady: boolean;
+  /** Takes what the thread answers, or why it ended. */
+  settle: (answer: ThreadAnswer | Error) => void;
+}
 
 class ThreadJudge implements Judge {
   readonly concurrency: number;
   readonly #entryTimeoutMs: number;
-  readonly #pool: Tinypool;
-  readonly #watched = new WeakSet<PoolThread>();
-  readonly #stopped = new WeakSet<PoolThread>();
-  /** Errors of threads that died. Any other rejection is not caused by the entries. */
-  readonly #deaths = new WeakSet<object>();
-  /** Functions to call if no thread can be started. */
-  readonly #rejects = new Set<(reason: Error) => void>();
+  readonly #make: () => Worker;
+  readonly #threads = new Set<Thread>();
+  #idle: Thread[] = [];
   #waiting: (() => void)[] = [];
   #running = 0;
   #isClosed = false;
 
   constructor(setting: AuditSetting, options: ThreadOptions & { readonly entryTimeoutMs: number }) {
-    const { threads = defaultThreads(), module, maxHeapMiB } = options;
-    this.concurrency = threads;
-    this.#entryTimeoutMs = options.entryTimeoutMs;
-    this.#pool = new Tinypool({
-      filename: module ?? shippedThread(),
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: IDLE_MS,
-      // With Atomics, idle threads would block and not run their clean-up.
-      useAtomics: false,
-      workerData: setting,
-      ...(maxHeapMiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } }),
-    });
-    // `#watch` handles errors of threads. Without a listener here, the same errors would be thrown.
-    this.#pool.on("error", () => {});
+    const { threads = defaultThreads(), module = shippedThread(), maxHeapMiB, entryTimeoutMs } = options;
+    [this.concurrency, this.#entryTimeoutMs] = [threads, entryTimeoutMs];
+    const limits = maxHeapMiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } };
+    this.#make = () => new Worker(new URL(module), { workerData: setting, ...limits });
   }
 
   judge(batch: Batch): Promise<JudgedBatch> {
@@ -122,19 +110,25 @@ class ThreadJudge implements Judge {
   }
 
   async #attempt(batch: Batch): Promise<JudgedBatch | Failure> {
-    await this.#turn();
-    const packed = pack(batch);
-    const controller = new AbortController();
-    const watch = new EntryWatch(packed.marks, this.#entryTimeoutMs, () => this.#stop(controller));
+    while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#isClosed) throw new Error("the judge is closed");
+    this.#running++;
+    const [packed, thread] = [pack(batch), this.#idle.pop() ?? this.#start()];
+    let isLate = false;
+    const watch = new EntryWatch(packed.marks, this.#entryTimeoutMs, () => {
+      isLate = true;
+      void thread.worker.terminate();
+    });
     try {
-      const { signal } = controller;
-      const judged = this.#pool.run(packed, { transferList: [packed.bytes.buffer as ArrayBuffer], signal });
-      this.#watch();
-      const { results, ...rest } = await this.#unlessBroken(judged as Promise<PackedResults>);
-      return { ...rest, results: "forms" in results ? expandResults(results) : results };
-    } catch (error) {
-      if (!controller.signal.aborted && !this.#deaths.has(error as object)) throw error;
-      return { isLate: controller.signal.aborted, suspects: watch.begun };
+      const answer = await ask(thread, packed);
+      thread.isReady ||= packed.marks.at(-1) === MARK.begun;
+      if (answer instanceof Error) {
+        if (!thread.isReady && !this.#isClosed) throw new Error(`no thread can be started: ${answer.message}`);
+        return { isLate, suspects: watch.begun };
+      }
+      this.#idle.push(thread);
+      if ("error" in answer) throw answer.error;
+      return { ...answer, results: expandResults(answer.results) };
     } finally {
       watch.end();
       this.#running--;
@@ -142,58 +136,39 @@ class ThreadJudge implements Judge {
     }
   }
 
-  /** Ends the thread. The pool then replaces it. */
-  #stop(controller: AbortController): void {
-    const before = this.#pool.threads;
-    controller.abort();
-    const left = new Set(this.#pool.threads);
-    for (const thread of before) if (!left.has(thread)) this.#stopped.add(thread);
-  }
-
-  /**
-   * Awaits a result, and rejects if no thread can be started. `Promise.race` would retain the results of every batch.
-   */
-  #unlessBroken(judged: Promise<PackedResults>): Promise<PackedResults> {
-    return new Promise<PackedResults>((resolve, reject) => {
-      this.#rejects.add(reject);
-      judged.then(resolve, reject).finally(() => this.#rejects.delete(reject));
-    });
-  }
-
-  /** Waits for a free thread. A batch that waits in the pool could be given to a thread that has died. */
-  async #turn(): Promise<void> {
-    while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    if (this.#isClosed) throw new Error("the judge is closed");
-    this.#running++;
-  }
-
-  /** Detects threads that exit without an error, because the pool reports only errors. */
-  #watch(): void {
-    for (const thread of this.#pool.threads) {
-      if (this.#watched.has(thread)) continue;
-      this.#watched.add(thread);
-      let [isReady, isDead] = [false, false];
-      thread.once("message", () => (isReady = true));
-      thread.once("error", (error: Error) => {
-        isDead = true;
-        this.#deaths.add(error);
-        // If the thread never became ready, another one would not start either, so all pending work is rejected.
-        if (isReady) return;
-        for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
+  #start(): Thread {
+    const thread: Thread = { worker: this.#make(), isReady: false, settle: () => {} };
+    let why = new Error("it ended by itself");
+    thread.worker
+      .on("message", (answer: ThreadAnswer) => thread.settle(answer))
+      .on("error", (error: Error) => (why = error))
+      .on("exit", () => {
+        this.#threads.delete(thread);
+        this.#idle = this.#idle.filter((each) => each !== thread);
+        thread.settle(why);
       });
-      thread.once("exit", () => {
-        if (!isDead && !this.#isClosed && !this.#stopped.has(thread))
-          thread.emit("error", new Error("it ended by itself"));
-      });
-    }
+    this.#threads.add(thread);
+    return thread;
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
     this.#isClosed = true;
     for (const wake of this.#waiting.splice(0)) wake();
-    await this.#pool.destroy();
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
   }
+}
+
+/** Has a thread judge a batch. An idle thread keeps no process alive. */
+function ask(thread: Thread, batch: PackedBatch): Promise<ThreadAnswer | Error> {
+  const { worker } = thread;
+  return new Promise((resolve) => {
+    thread.settle = (answer) => {
+      worker.unref();
+      resolve(answer);
+    };
+    worker.ref();
+    worker.postMessage(batch, [batch.bytes.buffer as ArrayBuffer]);
+  });
 }
 
 /**

@@ -28,10 +28,7 @@ it("an application in which bootproof/run/node is bundled audits with the thread
     logLevel: "silent",
   });
   await build({
-    entryPoints: {
-      "bootproof-thread": join(ROOT, "dist/run/thread.js"),
-      "entry/worker": join(ROOT, "node_modules/tinypool/dist/entry/worker.js"),
-    },
+    entryPoints: { "bootproof-thread": join(ROOT, "dist/run/thread.js") },
     bundle: true,
     platform: "node",
     format: "esm",

@@ -215,7 +215,6 @@ describe("who installs it", () => {
       "@scure/base",
       "bootproof",
       "jose",
-      "tinypool",
     ]);
   });
 
