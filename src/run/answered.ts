@@ -59,7 +59,7 @@ export function isConsistent(read: EntryResult): boolean {
 }
 
 /** Results of which most are equal: each distinct one is written once. */
-export interface WrittenResults {
+interface WrittenResults {
   readonly forms: readonly EntryResult[];
   /** For each entry, the index of its result in `forms`. */
   readonly order: readonly number[];

@@ -6,6 +6,7 @@ import { typedOptions } from "../decode/options.js";
 import { type MembersOf, count, demand, hex, matching, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
+import { derIn } from "../signed-policy/keys.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";
 import { sha256 } from "../verify/digest.js";
 
@@ -57,11 +58,8 @@ const CHECKPOINT: MembersOf<Checkpoint> = {
  * ```
  */
 export async function signCheckpoint(checkpoint: Checkpoint, privateKey: string): Promise<string> {
-  const own = typedOptions("checkpoint", checkpoint, CHECKPOINT);
-  return signCheckpointBy(own, await noteSigner(privateKey));
-}
-
-export async function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: NoteSigner): Promise<string> {
+  const { origin, entries, head } = typedOptions("checkpoint", checkpoint, CHECKPOINT);
+  const signer = await ed25519Signer(keyOf(privateKey, PRIVATE));
   const note = `${origin}\n${entries}\n${toBase64(fromHex(head)!)}\n`;
   const signature = concatBytes(await keyIdOf(origin, signer.publicKey), signer.sign(toUtf8(note)));
   return `${note}\n\u2014 ${origin} ${toBase64(signature)}\n`;
@@ -80,15 +78,14 @@ export async function readCheckpoint(
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
   const { key, origin: demanded } = typedOptions("options", options, { key: demand(text), origin: demand(text) });
-  const opened = openNote(note);
+  const { text: signed, checkpoint, signatures } = openNote(note);
   const named = key === undefined ? null : await namedKeyOf(key);
-  const checkpoint = checkpointOf(opened.text);
-  const origin = demanded ?? named?.name ?? undefined;
-  if (origin !== undefined && checkpoint.origin !== origin)
+  const origin = demanded ?? named?.name ?? checkpoint.origin;
+  if (checkpoint.origin !== origin)
     throw new CheckpointError(
       `the checkpoint is of another log: its origin is ${checkpoint.origin}, expected ${origin}`,
     );
-  if (named !== null) await verifyNote(opened, named.name ?? checkpoint.origin, named.publicKey);
+  if (named !== null) await verifyNote(signed, signatures, named.name ?? origin, named.publicKey);
   return { ...checkpoint, isVerified: named !== null };
 }
 
@@ -97,41 +94,25 @@ export function originOf(fileName: string): string {
   return ORIGIN_PREFIX + encodeURIComponent(fileName);
 }
 
+/** A name of a log or of a key. */
+const NAME = "[^\\p{White_Space}\\p{C}+]+";
+const ORIGIN = `${ORIGIN_PREFIX}${NAME}`;
+const BASE64 = "[A-Za-z0-9+/]+={0,2}";
+const NOTE = new RegExp(
+  `^((${ORIGIN})\\n(0|[1-9][0-9]*)\\n(${BASE64})\\n)\\n((?:\\u2014 ${NAME} ${BASE64}\\n)+)$`,
+  "u",
+);
+
 function isOrigin(text: string): boolean {
-  return text.startsWith(ORIGIN_PREFIX) && text.length > ORIGIN_PREFIX.length && isKeyName(text);
-}
-
-function isKeyName(name: string): boolean {
-  return /^[^\p{White_Space}\p{C}+]+$/u.test(name);
-}
-
-function malformed(message: string): MalformedError {
-  return new MalformedError("checkpoint", [{ path: "", message }]);
-}
-
-function checkpointOf(text: string): Checkpoint {
-  const [origin = "", count = "", hash = "", end, ...more] = text.split("\n");
-  if (!isOrigin(origin)) throw malformed(`its first line is not an origin: expected ${ORIGIN_WORDS}`);
-  if (end !== "" || more.length > 0)
-    throw malformed("expected a text of three lines: the origin, the number of entries, and the head in base64");
-  const entries = Number(count);
-  if (!/^(?:0|[1-9][0-9]*)$/.test(count) || !Number.isSafeInteger(entries))
-    throw malformed("its second line is not a number of entries");
-  const head = fromBase64(hash);
-  if (head?.length !== HASH_LENGTH) throw malformed("its third line is not the base64 of a SHA-256");
-  return { origin, entries, head: toHex(head) };
-}
-
-interface NoteSignature {
-  readonly name: string;
-  readonly keyId: Uint8Array;
-  readonly signature: Uint8Array;
+  return new RegExp(`^${ORIGIN}$`, "u").test(text);
 }
 
 interface OpenedNote {
-  /** The signed text, its last line feed included. */
+  /** What is signed, its last line feed included. */
   readonly text: string;
-  readonly signatures: readonly NoteSignature[];
+  readonly checkpoint: Checkpoint;
+  /** By the name of a key: its id, and the signature behind that. */
+  readonly signatures: readonly (readonly [name: string, signature: Uint8Array])[];
 }
 
 /** Size limit of a note in bytes. Verifiers must accept sixteen signatures of 5 kB each, so the limit is higher. */
@@ -139,32 +120,23 @@ const MAX_NOTE_BYTES = 256 * 1024;
 const KEY_ID_LENGTH = 4;
 
 /** Splits a note into text and signatures, and verifies none. Throws {@link MalformedError}. */
-export function openNote(note: string | Uint8Array): OpenedNote {
+function openNote(note: string | Uint8Array): OpenedNote {
   const bytes = typeof note === "string" ? toUtf8(note) : note;
-  if (bytes.length > MAX_NOTE_BYTES)
-    throw malformed(`longer than any checkpoint: expected at most ${MAX_NOTE_BYTES} bytes`);
-  const whole = fromUtf8(bytes);
-  if (whole === null) throw malformed("not UTF-8");
-  const isControl = (char: string): boolean => char < " " && char !== "\n";
-  if ([...whole].some(isControl)) throw malformed("not a signed note: control characters, or lines that end in CR LF");
-  const at = whole.lastIndexOf("\n\n");
-  if (at < 0 || !whole.endsWith("\n"))
-    throw malformed("not a signed note: expected a text, an empty line and signatures");
-  const lines = whole
-    .slice(at + 2)
-    .split("\n")
-    .slice(0, -1);
-  if (lines.length === 0) throw malformed("not a signed note: no signature follows the empty line");
-  return { text: whole.slice(0, at + 1), signatures: lines.map(signatureOf) };
+  const [, text = "", origin = "", count, hash = "", lines = ""] =
+    (bytes.length <= MAX_NOTE_BYTES && NOTE.exec(fromUtf8(bytes) ?? "")) || [];
+  const [entries, head] = [Number(count), fromBase64(hash)];
+  const signatures = [...lines.matchAll(/^\u2014 (\S+) (.+)$/gmu)].map(
+    ([, name, base64]) => [name!, fromBase64(base64!) ?? new Uint8Array()] as const,
+  );
+  const isWhole = signatures.every(([, { length }]) => length > KEY_ID_LENGTH);
+  if (head?.length !== HASH_LENGTH || !Number.isSafeInteger(entries) || !isWhole)
+    throw new MalformedError("checkpoint", [{ path: "", message: EXPECTED_NOTE }]);
+  return { text, checkpoint: { origin, entries, head: toHex(head) }, signatures };
 }
 
-function signatureOf(line: string): NoteSignature {
-  const [dash, name = "", base64 = "", ...more] = line.split(" ");
-  const bytes = fromBase64(base64);
-  if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
-    throw malformed("a malformed signature line: expected \u2014, the key's name and base64, separated by spaces");
-  return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
-}
+const EXPECTED_NOTE =
+  `expected a signed note: the origin (${ORIGIN_WORDS}), the number of entries, the base64 of a SHA-256, an empty ` +
+  "line, and lines of signatures, each with a line feed";
 
 const ED25519_TYPE = 0x01;
 
@@ -177,24 +149,19 @@ async function keyIdOf(name: string, publicKey: Uint8Array): Promise<Uint8Array>
  * Verifies the signatures of this key; lines of other keys are ignored. Rejects unless there is at least one and all
  * are valid.
  */
-export async function verifyNote({ text, signatures }: OpenedNote, name: string, publicKey: Uint8Array): Promise<void> {
+async function verifyNote(
+  text: string,
+  signatures: OpenedNote["signatures"],
+  name: string,
+  publicKey: Uint8Array,
+): Promise<void> {
   const keyId = await keyIdOf(name, publicKey);
-  const own = signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId));
+  const own = signatures.filter(([by, bytes]) => by === name && equalBytes(bytes.subarray(0, KEY_ID_LENGTH), keyId));
   if (own.length === 0) throw new CheckpointError("the checkpoint is not signed by this key");
   const verify = await ed25519();
-  for (const { signature } of own)
-    if (signature.length !== 64 || !(await verify(publicKey, toUtf8(text), signature)))
+  for (const [, bytes] of own)
+    if (bytes.length !== KEY_ID_LENGTH + 64 || !(await verify(publicKey, toUtf8(text), bytes.subarray(KEY_ID_LENGTH))))
       throw new CheckpointError("the signature of the checkpoint is wrong: it was changed, or made with another key");
-}
-
-export interface NoteSigner {
-  readonly publicKey: Uint8Array;
-  sign(message: Uint8Array): Uint8Array;
-}
-
-/** Returns a signer for an Ed25519 key as PEM. Rejects with TypeError for any other text, and never quotes it. */
-export async function noteSigner(privateKey: string): Promise<NoteSigner> {
-  return ed25519Signer(derOf(privateKey, PRIVATE));
 }
 
 /**
@@ -206,7 +173,7 @@ export async function noteSigner(privateKey: string): Promise<NoteSigner> {
  * ```
  */
 export function requireLogKey(pem: string, kind: "private" | "public"): void {
-  if (kind === "private") derOf(pem, PRIVATE);
+  if (kind === "private") keyOf(pem, PRIVATE);
   else publicKeyOf(pem);
 }
 
@@ -221,7 +188,7 @@ const VKEY = /^\s*([^\p{White_Space}\p{C}+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\
 
 function publicKeyOf(text: string): NamedKey & { readonly id: string | null } {
   const [, name, id = null, base64 = ""] = VKEY.exec(text) ?? [];
-  if (name === undefined) return { publicKey: derOf(text, PUBLIC), name: null, id };
+  if (name === undefined) return { publicKey: keyOf(text, PUBLIC), name: null, id };
   const key = fromBase64(base64);
   if (key?.length !== 33 || key[0] !== ED25519_TYPE)
     throw new TypeError(`a vkey of another kind of key, or a damaged one: ${PUBLIC.words}`);
@@ -245,7 +212,7 @@ async function namedKeyOf(text: string): Promise<NamedKey> {
  */
 export async function vkeyOf(name: string, publicKey: string): Promise<string> {
   if (!isOrigin(name)) throw new TypeError(`the name of a log's key is its origin: expected ${ORIGIN_WORDS}`);
-  const key = derOf(publicKey, PUBLIC);
+  const key = keyOf(publicKey, PUBLIC);
   return `${name}+${toHex(await keyIdOf(name, key))}+${toBase64(concatBytes(Uint8Array.of(ED25519_TYPE), key))}`;
 }
 
@@ -262,17 +229,10 @@ const PUBLIC = {
 } as const;
 
 /** Returns the 32 bytes of the key. Throws TypeError if `pem` is not such a key. */
-function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PUBLIC): Uint8Array {
-  const refused = (why: string): TypeError => new TypeError(`${why}: ${words}`);
-  if (typeof pem !== "string") throw refused("not a text");
-  const [, found = "", base64 = ""] =
-    /^\s*-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/.exec(pem) ?? [];
-  if (found === "") throw refused("a text that is not exactly one PEM block");
-  if (found === "ENCRYPTED PRIVATE KEY") throw refused("an encrypted key, which has to be decrypted first");
-  if (found !== label) throw refused(`a PEM block with ${found}`);
-  const der = fromBase64(base64.replaceAll(/\s/g, ""));
-  if (der === null) throw refused("damaged base64 in a PEM block");
-  if (der.length !== prefix.length + 32 || !equalBytes(der.subarray(0, prefix.length), prefix))
-    throw refused("a key of another kind");
-  return der.slice(prefix.length);
+function keyOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PUBLIC): Uint8Array {
+  const der = typeof pem === "string" ? derIn(label, pem) : null;
+  const start = der?.subarray(0, prefix.length);
+  if (start && equalBytes(start, prefix) && der!.length === prefix.length + 32) return der!.slice(prefix.length);
+  const [found = "no PEM"] = /(?<=-----BEGIN )[A-Z0-9 ]+/.exec(pem) ?? [];
+  throw new TypeError(`got ${found === label ? "another one" : found}, ${words}`);
 }

@@ -14,11 +14,11 @@ import { Chain, type RunStream } from "./chain.js";
 import {
   type Checkpoint,
   CheckpointError,
-  type NoteSigner,
-  noteSigner,
+  type SignedCheckpoint,
   originOf,
   readCheckpoint,
-  signCheckpointBy,
+  requireLogKey,
+  signCheckpoint,
 } from "./checkpoint.js";
 import { LineReader, MAX_LINE_BYTES, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
 import { linesOf } from "./lines.js";
@@ -97,6 +97,8 @@ export async function* readRunFile(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+type Signing = CheckpointOptions & { readonly origin: string };
+
 interface OpenedFile {
   readonly path: string;
   readonly at: string;
@@ -120,6 +122,8 @@ export class RunFile {
   #last: Uint8Array = new Uint8Array();
   #turn: Promise<unknown> = Promise.resolve();
   #isNoteLate = false;
+  /** Number of lines that the newest checkpoint of this process covers. */
+  #published = 0;
   end: RunEnd = new Chain(new LineReader()).end;
 
   /**
@@ -130,7 +134,8 @@ export class RunFile {
   static async open(path: string, given: RunFileOptions = {}): Promise<RunFile> {
     const options = typedOptions("options", given, FILE_OPTIONS);
     const at = await linked(path);
-    const signing = options.checkpoint ? await signingOf(options.checkpoint, path) : null;
+    const signing = options.checkpoint ? { origin: originOf(basename(path)), ...options.checkpoint } : null;
+    if (signing !== null) requireLogKey(signing.key, "private");
     const lock = await lockOf(at, path, options.onNote);
     let handle: FileHandle | undefined;
     try {
@@ -152,7 +157,7 @@ export class RunFile {
 
   async #load(): Promise<void> {
     const { isNew = false, after } = this.#options;
-    const checkpoint = this.#signing && !isNew ? await this.#signing.newest() : null;
+    const checkpoint = this.#signing && !isNew ? await newestCheckpoint(this.#signing) : null;
     const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
     if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#beginAnew();
@@ -303,9 +308,14 @@ export class RunFile {
   }
 
   async #publish(): Promise<void> {
-    if (this.#signing === null || this.end.entries === 0) return;
+    if (this.#signing === null || this.end.entries === this.#published) return;
+    const { key, origin, file, onCheckpoint } = this.#signing;
+    const checkpoint = { origin, ...this.end };
     try {
-      await this.#signing.publish(this.end);
+      const note = await signCheckpoint(checkpoint, key);
+      if (file !== undefined) await replaceWhole(file, note, { beside: `${file}.new` });
+      this.#published = checkpoint.entries;
+      onCheckpoint?.(note, checkpoint);
       this.#isNoteLate = false;
     } catch (error) {
       const reason = diskReason(error);
@@ -328,48 +338,20 @@ export class RunFile {
   }
 }
 
-/** The key of a checkpoint, and where it is published. */
-class Signing {
-  readonly #signer: NoteSigner;
-  readonly #publicKey: string;
-  readonly #origin: string;
-  readonly #options: CheckpointOptions;
-  #published = 0;
-
-  constructor(signer: NoteSigner, origin: string, options: CheckpointOptions) {
-    [this.#signer, this.#origin, this.#options] = [signer, origin, options];
-    this.#publicKey = createPublicKey(options.key).export({ type: "spki", format: "pem" }).toString();
+/** Reads the checkpoint that is published. Null if there is none. Another one is never replaced. */
+async function newestCheckpoint({ key, origin, file }: Signing): Promise<SignedCheckpoint | null> {
+  if (file === undefined) return null;
+  const note = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw problemOf(error, file);
+  });
+  try {
+    const publicKey = createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
+    return note && (await readCheckpoint(note, { key: publicKey, origin }));
+  } catch (error) {
+    if (!(error instanceof CheckpointError || error instanceof MalformedError)) throw error;
+    throw new RunFileError("broken", file, `it is not replaced: ${error.message}`, "Give another --checkpoint");
   }
-
-  /** Reads the checkpoint that is published. Null if there is none. Another one is never replaced. */
-  async newest(): Promise<Awaited<ReturnType<typeof readCheckpoint>> | null> {
-    const { file } = this.#options;
-    if (file === undefined) return null;
-    const note = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw problemOf(error, file);
-    });
-    try {
-      return note && (await readCheckpoint(note, { key: this.#publicKey, origin: this.#origin }));
-    } catch (error) {
-      if (!(error instanceof CheckpointError || error instanceof MalformedError)) throw error;
-      throw new RunFileError("broken", file, `it is not replaced: ${error.message}`, "Give another --checkpoint");
-    }
-  }
-
-  async publish(end: RunEnd): Promise<void> {
-    const { file, onCheckpoint } = this.#options;
-    if (end.entries === this.#published) return;
-    const checkpoint = { origin: this.#origin, ...end };
-    const note = await signCheckpointBy(checkpoint, this.#signer);
-    if (file !== undefined) await replaceWhole(file, note, { beside: `${file}.new` });
-    this.#published = end.entries;
-    onCheckpoint?.(note, checkpoint);
-  }
-}
-
-async function signingOf(options: CheckpointOptions, path: string): Promise<Signing> {
-  return new Signing(await noteSigner(options.key), options.origin ?? originOf(basename(path)), options);
 }
 
 function withFeed(bytes: Uint8Array): Uint8Array {

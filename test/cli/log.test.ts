@@ -170,7 +170,7 @@ describe("log verify", () => {
     ["no head", "x --head 5e88", "--head: expected 64 hex digits"],
     ["no duration", "x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
     ["a note before the files without a key", "$three --after $eight", "--after: --key FILE is required"],
-    ["a private key", "$one --checkpoint $four $sign", /a PEM block with PRIVATE KEY/],
+    ["a private key", "$one --checkpoint $four $sign", /got PRIVATE KEY,/],
     ["a key without a note", "$one $key", /--key: only with --checkpoint or --after/],
   ])("refuses %s", (_, args, message) => refused(2, bootproof(["log", "verify", ...argv(args)]), message));
 });
@@ -234,7 +234,7 @@ describe("log checkpoint", () => {
       1,
       /origin is bootproof-log\/a, expected bootproof-log\/b/,
     ],
-    ["a file that is no note", noNote, "$all $sign", 2, /not a signed note/],
+    ["a file that is no note", noNote, "$all $sign", 2, /expected a signed note/],
     ["where a file is missing", null, "$one $three $sign", 1, /^BROKEN: .*: line 5: it has the number 9/],
     ["where the first file is missing", null, "$two $three $sign", 1, /^INCOMPLETE: .*: lines 1 to 4, which are in/],
     ["with an archived beginning", note.eight, "$three $sign --after $eight", 0, /^$/],
@@ -255,8 +255,8 @@ describe("log checkpoint", () => {
 
   it.each<[string, string, RegExp]>([
     ["no key", "$one", /--key FILE is required/],
-    ["a public key", "$one $key", /public\.pem: a PEM block with PUBLIC KEY: expected an Ed/],
-    ["two private keys", "$all $sign --key $newPrivate --after $four", /a PEM block with PRIVATE KEY/],
+    ["a public key", "$one $key", /public\.pem: got PUBLIC KEY, expected an Ed/],
+    ["two private keys", "$all $sign --key $newPrivate --after $four", /got PRIVATE KEY,/],
     ["two keys without an earlier note", "$all $sign --key $newPublic", /--key: a second key only with --after/],
     ["stdin without a name", "- $sign", /--origin is required/],
   ])("refuses %s", async (_, args, message) => {

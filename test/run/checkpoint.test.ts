@@ -1,7 +1,7 @@
 /** Checkpoints: signed notes that other implementations read, and what they show of a log. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { openNote, originOf, verifyNote } from "../../src/run/checkpoint.js";
+import { originOf } from "../../src/run/checkpoint.js";
 import { NO_LINE } from "../../src/run/line.js";
 import {
   CheckpointError,
@@ -88,53 +88,49 @@ describe("a checkpoint", () => {
   });
 
   const made = (changed: string): string => madeNote(changed, origin);
-  it.each<[string, string | Uint8Array, RegExp]>([
-    ["nothing", "", /not a signed note/],
-    ["no signature", `${body}\n`, /no signature follows the empty line/],
-    ["no empty line", body, /not a signed note/],
-    ["no line feed at its end", note.slice(0, -1), /not a signed note/],
-    ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
-    ["a control character", made(body.replace("4", "4\u0007")), /control characters/],
-    ["bytes that are no UTF-8", Buffer.concat([Buffer.from([0xff]), Buffer.from(note)]), /not UTF-8/],
-    ["a fourth line", made(`${body}more\n`), /three lines/],
-    ["no head", made(`${origin}\n4\n`), /three lines/],
-    ["another origin", made(body.replace("bootproof-log/", "go.sum database ")), /not an origin/],
-    ["an origin without a name", made(body.replace("signer", "")), /not an origin/],
-    ["an origin with a space", made(body.replace("signer", "the signer")), /not an origin/],
-    ["an origin with a plus", made(body.replace("signer", "a+b")), /not an origin/],
-    ["a zero before its number", made(body.replace("\n4", "\n04")), /number of entries/],
-    ["a sign", made(body.replace("\n4", "\n+4")), /number of entries/],
-    ["too large a number", made(body.replace("\n4", "\n9007199254740993")), /number of entries/],
-    ["a short hash", made(`${origin}\n4\n${btoa("short")}\n`), /base64 of a SHA-256/],
-    ["another spelling of its hash", made(body.replace(/.=\n$/, "B=\n")), /base64 of a SHA-256/],
-    ["a hyphen for the dash", note.replace("—", "-"), /malformed signature line/],
-    ["two spaces", note.replace("— ", "—  "), /malformed signature line/],
-    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed signature line/],
-    ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`, /malformed signature line/],
-    ["a signature by no name", note.replace(`— ${origin}`, "— "), /malformed signature line/],
-    ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`, /malformed signature line/],
-    ["more than any note", `${note}${signatureLine(note).repeat(3000)}`, /longer than any checkpoint/],
-  ])("has not %s", async (_, changed, message) => {
+  it.each<[string, string | Uint8Array]>([
+    ["nothing", ""],
+    ["no signature", `${body}\n`],
+    ["no empty line", body],
+    ["no line feed at its end", note.slice(0, -1)],
+    ["lines that end in CR LF", note.replaceAll("\n", "\r\n")],
+    ["a control character", made(body.replace("4", "4\u0007"))],
+    ["bytes that are no UTF-8", Buffer.concat([Buffer.from([0xff]), Buffer.from(note)])],
+    ["a fourth line", made(`${body}more\n`)],
+    ["no head", made(`${origin}\n4\n`)],
+    ["another origin", made(body.replace("bootproof-log/", "go.sum database "))],
+    ["an origin without a name", made(body.replace("signer", ""))],
+    ["an origin with a space", made(body.replace("signer", "the signer"))],
+    ["an origin with a plus", made(body.replace("signer", "a+b"))],
+    ["a zero before its number", made(body.replace("\n4", "\n04"))],
+    ["a sign", made(body.replace("\n4", "\n+4"))],
+    ["too large a number", made(body.replace("\n4", "\n9007199254740993"))],
+    ["a short hash", made(`${origin}\n4\n${btoa("short")}\n`)],
+    ["another spelling of its hash", made(body.replace(/.=\n$/, "B=\n"))],
+    ["a hyphen for the dash", note.replace("—", "-")],
+    ["two spaces", note.replace("— ", "—  ")],
+    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_")],
+    ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`],
+    ["a signature by no name", note.replace(`— ${origin}`, "— ")],
+    ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`],
+    ["more than any note", `${note}${signatureLine(note).repeat(3000)}`],
+  ])("has not %s", async (_, changed) => {
     for (const options of [{ key: publicKey }, {}]) {
       const refused = readCheckpoint(changed, options);
       await expect(refused).rejects.toMatchObject({ name: "MalformedError", code: "checkpoint" });
-      await expect(refused).rejects.toThrow(message);
+      await expect(refused).rejects.toThrow(/expected a signed note: /);
     }
   });
 
   const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
   it.each<[string, string, RegExp]>([
-    ["no PEM", "key", /a text that is not exactly one PEM block/],
-    ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
-    [
-      "another kind",
-      p256.privateKey.export(PKCS8).toString(),
-      /a key of another kind: expected an Ed25519 private key/,
-    ],
-    ["an encrypted key", encrypted, /an encrypted key/],
-    ["two keys", `${privateKey}${privateKey}`, /a text that is not exactly one PEM block/],
-    ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
+    ["no PEM", "key", /^got no PEM, expected an Ed25519 private key/],
+    ["the public key", publicKey, /^got PUBLIC KEY, expected an Ed25519 private key/],
+    ["another kind", p256.privateKey.export(PKCS8).toString(), /^got another one, expected an Ed25519 private key/],
+    ["an encrypted key", encrypted, /^got ENCRYPTED PRIVATE KEY/],
+    ["two keys", `${privateKey}${privateKey}`, /^got another one/],
+    ["damaged base64", privateKey.replace("MC4", "MC"), /^got another one/],
   ])("is not signed with %s, and the key is not quoted", async (_, key, message) => {
     const refused = signCheckpoint(checkpoint, key);
     await expect(refused).rejects.toBeInstanceOf(TypeError);
@@ -160,10 +156,10 @@ describe("a checkpoint", () => {
 
   it("is not verified with a private key, or a key of another kind", async () => {
     await expect(readCheckpoint(note, { key: privateKey })).rejects.toThrow(
-      /a PEM block with PRIVATE KEY: expected an Ed25519 pub/,
+      /^got PRIVATE KEY, expected an Ed25519 pub/,
     );
     const key = p256.publicKey.export(SPKI).toString();
-    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: expected an Ed25519 public key/);
+    await expect(readCheckpoint(note, { key })).rejects.toThrow(/^got another one, expected an Ed25519 public key/);
   });
 
   it.each([
@@ -179,29 +175,6 @@ describe("a checkpoint", () => {
 
   it("has by default the name of the log's first file", () => {
     expect(originOf("the boots+.jsonl")).toBe("bootproof-log/the%20boots%2B.jsonl");
-  });
-});
-
-/** The example of golang.org/x/mod/sumdb/note, and that of the specification, which has an empty line in its text. */
-describe("a note of another implementation", () => {
-  const key = Buffer.from("ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", "base64").subarray(1);
-  it("is verified", async () => {
-    const made =
-      "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n\n" +
-      "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
-    await verifyNote(openNote(made), "PeterNeumann", key);
-    const changed = openNote(made.replace("your problem is", "my problem is"));
-    await expect(verifyNote(changed, "PeterNeumann", key)).rejects.toThrow(/is wrong/);
-  });
-
-  it("has its text up to its last empty line", () => {
-    const made =
-      "Ognuno sta solo sul cuor della terra\ntrafitto da un raggio di sole:\n\ned è subito sera.\n\n" +
-      "— quasimodo.example/salvatore " +
-      "NnugSzTjtVAewIS+Z/iJhUPeFDkO/5QQ2i5ddnGITLlC+EhfLW9oJKONrMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=\n";
-    const opened = openNote(made);
-    expect(opened.text).toMatch(/^Ognuno .*:\n\ned è subito sera\.\n$/su);
-    expect(opened.signatures).toMatchObject([{ name: "quasimodo.example/salvatore" }]);
   });
 });
 
@@ -243,7 +216,7 @@ describe("a log and its checkpoint", () => {
   });
 
   it("are told apart by the key and the origin, of which none from an unset variable counts as none", async () => {
-    await expect(readCheckpoint(note, { key: "" })).rejects.toThrow(/a text that is not exactly one PEM block/);
+    await expect(readCheckpoint(note, { key: "" })).rejects.toThrow(/got no PEM/);
     await expect(readCheckpoint(note, { key: publicKey, origin: "" })).rejects.toThrow(/of another log/);
   });
 });
