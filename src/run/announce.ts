@@ -3,12 +3,12 @@ import type { Signal } from "../door/platform.js";
 import { untilAborted } from "../door/waiting.js";
 import type { RunLine } from "./line.js";
 import { type Announced, type RunLog, lineOf } from "./log.js";
-import { type OutageOptions, backoffMs } from "./outages.js";
+import { type WatchTools, backoffMs } from "./outages.js";
 
 /** Delivers the bytes of a line, without its line feed. */
 export type Deliver = (line: Pick<RunLine, "bytes">, signal: Signal) => Promise<void>;
 
-interface AnnouncerOptions extends Pick<OutageOptions, "now" | "sleep" | "random" | "report"> {
+interface AnnouncerOptions extends WatchTools {
   readonly what: Announced;
   readonly log: RunLog;
   readonly deliver: Deliver;

@@ -4,7 +4,7 @@
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { type Gunzip, createGunzip } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import { attempt } from "../errors.js";
@@ -74,21 +74,21 @@ export class LineInputs {
     const held: Uint8Array[] = [];
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     const lines: Uint8Array[] = [];
-    let form: OtherForm | null | undefined;
-    for (let bytes = 0; form === undefined;) {
+    // Of an input that can be read only once, no more is kept than two entries.
+    for (let [bytes, needed] = [0, 1]; lines.length < needed && bytes <= 2 * MAX_ENTRY_BYTES;) {
       const { done, value } = await chunks.next();
       const cut = done === true ? [cutter.rest() ?? []].flat() : [...cutter.cut(value)];
       lines.push(...cut.filter((line) => !isEmptyLine(line)).slice(0, FIRST_LINES));
-      form = formOf(lines, done === true);
-      if (done === true || canReopen) continue;
+      if (done === true) break;
+      if (lines.length > 0 && !isEntryLine(lines[0]!)) needed = FIRST_LINES;
+      if (canReopen) continue;
       held.push(value);
-      // No more can be kept of an input that can be read only once, so its lines are judged as they are.
-      if ((bytes += value.length) > MAX_HELD_BYTES) form ??= null;
+      bytes += value.length;
     }
-    const packing = canReopen ? packingOf(await startOf(name, LONGEST_MAGIC)) : null;
+    const packing = canReopen ? await packingAt(name) : null;
     if (canReopen) await chunks.return?.();
     else this.#begun.set(name, continued(held, chunks));
-    if (form !== null) throw noLines(name, form, packing);
+    refuseOtherForm(lines, name, packing);
   }
 
   #packed(name: string): AsyncIterable<Uint8Array> {
@@ -97,11 +97,6 @@ export class LineInputs {
     return this.#stdin;
   }
 }
-
-/**
- * Maximum bytes that are kept when an input that can be read only once is checked: a whole entry, and bytes after it.
- */
-const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
 /** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
@@ -129,10 +124,10 @@ export async function firstBytes(file: OpenFile, most: number): Promise<Uint8Arr
   return buffer.subarray(0, length);
 }
 
-async function startOf(path: string, most: number): Promise<Uint8Array> {
+async function packingAt(path: string): Promise<Packing | null> {
   const file = await readable(path, open(path));
   try {
-    return await readable(path, firstBytes(file, most));
+    return packingOf(await readable(path, firstBytes(file, LONGEST_MAGIC)));
   } finally {
     await file.close();
   }
@@ -147,34 +142,18 @@ export async function inputBytes(inputs: readonly string[]): Promise<number | nu
 async function sizeOf(input: string): Promise<number | null> {
   const found = input === STDIN_INPUT ? null : await stat(input);
   if (found?.isFile() !== true) return null;
-  return packingOf(await startOf(input, LONGEST_MAGIC)) === null ? found.size : null;
+  return (await packingAt(input)) === null ? found.size : null;
 }
 
-interface Packing {
-  readonly name: string;
-  readonly magic: readonly number[];
-  /** The program that unpacks a file to its stdout. */
-  readonly program: string;
-  /** Makes a stream that unpacks this format. Null means that this package cannot unpack it. */
-  readonly engine: (() => Gunzip) | null;
-}
-
-const PACKINGS: readonly Packing[] = [
-  {
-    name: "gzip",
-    magic: [0x1f, 0x8b],
-    program: "gzip -dc",
-    engine: () => createGunzip({ chunkSize: CHUNK }),
-  },
-  {
-    name: "Zstandard",
-    magic: [0x28, 0xb5, 0x2f, 0xfd],
-    program: "zstd -dc",
-    // Node 20 cannot unpack Zstandard. Node 22.23 can, but reports no error for a truncated file, and stops after the
-    // first frame.
-    engine: null,
-  },
-];
+/**
+ * The compressed formats that are recognized, and the program that unpacks a file to its stdout. Only gzip is unpacked
+ * here: Node 20 has no Zstandard, and that of Node 22.23 ends without an error in a file that was cut off.
+ */
+const PACKINGS = [
+  { name: "gzip", magic: [0x1f, 0x8b], program: "gzip -dc" },
+  { name: "Zstandard", magic: [0x28, 0xb5, 0x2f, 0xfd], program: "zstd -dc" },
+] as const;
+type Packing = (typeof PACKINGS)[number];
 const LONGEST_MAGIC = 4;
 
 function packingOf(start: Uint8Array): Packing | null {
@@ -195,7 +174,8 @@ async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): Async
   const packing = packingOf(start);
   const all = continued(held, chunks);
   if (packing === null) yield* all;
-  else yield* unpackedBy(packing, name, all);
+  else if (packing.name === "gzip") yield* gunzipped(name, all);
+  else throw notUnpacked(packing, name);
 }
 
 /** Yields the chunks that were already read, and then the rest of the input. */
@@ -212,13 +192,8 @@ async function* continued(held: readonly Uint8Array[], rest: AsyncIterator<Uint8
   }
 }
 
-async function* unpackedBy(
-  packing: Packing,
-  name: string,
-  packed: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  if (packing.engine === null) throw notUnpacked(packing, name);
-  const engine = packing.engine();
+async function* gunzipped(name: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const engine = createGunzip({ chunkSize: CHUNK });
   const fed = { bytes: 0, zeros: 0 };
   // The error is ignored here, because the engine reports it too.
   const feeding = pipeline(counted(packed, fed), engine).catch(() => {});
@@ -227,14 +202,14 @@ async function* unpackedBy(
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (!code.startsWith("Z_")) throw error;
-    throw new RunInputError(name, `its ${packing.name} is damaged or truncated (${message})`, DAMAGED);
+    throw new RunInputError(name, `its gzip is damaged or truncated (${message})`, DAMAGED);
   } finally {
     engine.destroy();
     await feeding;
   }
   // Zero bytes may pad the last block. Node silently drops all data after the padding, so such data is an error here.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
-    throw new RunInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
+    throw new RunInputError(name, "unexpected data follows its gzip, after zero bytes", DAMAGED);
 }
 
 const DAMAGED =
@@ -269,80 +244,48 @@ function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The form of an input that is not NDJSON. */
-type OtherForm = "a list over several lines" | "an object over several lines" | "a list on one line";
-
-/** Messages, and filters of jq: `jq -c .` writes each value as a line, and `jq -c '.[]'` each item of a list. */
-const FORMS: Readonly<Record<OtherForm, readonly [message: string, filter: string]>> = {
-  "a list over several lines": ["a JSON list over several lines: expected one entry on each line", "'.[]'"],
-  "an object over several lines": ["JSON over several lines: expected one entry on each line", "."],
-  "a list on one line": [
-    "one line with a JSON list of neither boot proofs nor app proofs: expected one entry on each line",
-    "'.[]'",
-  ],
-};
-
-function noLines(name: string, form: OtherForm, packing: Packing | null): RunInputError {
-  const [message, filter] = FORMS[form];
-  const jq = `jq -c ${filter}`;
-  const file = shellWord(name);
-  const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
-  const command = name === STDIN_INPUT ? `… | ${jq}` : ofFile;
-  return new RunInputError(name, message, `Write each value as a line: ${command} | bootproof audit … -`);
-}
-
-/** The number of lines that decide at most. */
+/** Number of lines that decide at most whether an input is NDJSON. */
 const FIRST_LINES = 3;
 
 /**
- * Returns the form of an input whose first lines these are; null for NDJSON, and undefined if it depends on lines that
- * follow. One odd line is only a malformed entry, because its author could otherwise stop the whole audit.
+ * Throws {@link RunInputError} for an input that is no NDJSON, by its first lines: JSON over several lines, or a single
+ * line with a list of anything but evidence. One odd line among others is only a malformed entry, because its author
+ * could otherwise stop the whole audit.
  */
-function formOf(lines: readonly Uint8Array[], isAll: boolean): OtherForm | null | undefined {
-  const [first, second] = lines;
-  if (first === undefined) return isAll ? null : undefined;
-  const begun = beginningOf(first);
-  if (begun === "line") return null;
-  if (second === undefined && !isAll) return undefined;
-  if (begun === "list") return second === undefined ? "a list on one line" : null;
-  const isOver = goesOn(begun, lines, isAll);
-  if (isOver !== true) return isOver === undefined ? undefined : null;
-  return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
+function refuseOtherForm([first, second, third]: readonly Uint8Array[], name: string, packing: Packing | null): void {
+  if (first === undefined || isEntryLine(first)) return;
+  const isAlone = first.length > MAX_ENTRY_BYTES || isWhole(first);
+  const isClosed = third !== undefined && /^[\s\]}]+$/.test(textOf(third));
+  if (second !== undefined && (isAlone || (isWhole(second) && !isClosed))) return;
+  const what = isAlone ? "one line with a JSON list of neither boot proofs nor app proofs" : "JSON over several lines";
+  const jq = `jq -c ${isList(first) ? "'.[]'" : "."}`;
+  const file = shellWord(name);
+  const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
+  throw new RunInputError(
+    name,
+    `${what}: expected one entry on each line`,
+    `Write each value as a line: ${name === STDIN_INPUT ? `… | ${jq}` : ofFile} | bootproof audit … -`,
+  );
 }
 
-/** Whether the first line begins a value over lines. Brackets before a whole value do where only brackets follow it. */
-function goesOn(begun: "brackets" | "open", lines: readonly Uint8Array[], isAll: boolean): boolean | undefined {
-  const [, second, third] = lines;
-  if (second === undefined) return begun === "brackets";
-  if (!isWhole(second)) return true;
-  if (begun === "open") return false;
-  if (third === undefined) return isAll ? false : undefined;
-  return /^[\s\]}]+$/.test(textOf(third));
+/** Whether a first line is judged as an entry, whatever follows it. */
+function isEntryLine(line: Uint8Array): boolean {
+  if (!beginsAsJson(line)) return true;
+  if (line.length > MAX_ENTRY_BYTES) return !isList(line);
+  const { value } = attempt(() => parseJson(line));
+  if (!Array.isArray(value)) return value !== undefined || !goesOn(textOf(line));
+  const kind = kindOfJson(value);
+  return value.length === 0 || kind === "boot proofs" || kind === "app proofs";
 }
-
-const OVER_LINES = ["a list over several lines", "an object over several lines"] as const;
-const OPENING = 0x5b;
-const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 
 const textOf = (line: Uint8Array): string => Buffer.from(line.buffer, line.byteOffset, line.length).toString();
 
-/**
- * Classifies the first line: `list` is a complete list of anything but evidence, `brackets` has only opening brackets,
- * `open` ends where JSON continues, and `line` is anything else, which is judged as an entry.
- */
-function beginningOf(line: Uint8Array): "list" | "brackets" | "open" | "line" {
-  if (!beginsAsJson(line)) return "line";
-  if (line.length > MAX_ENTRY_BYTES) return line.find((byte) => !BLANKS.includes(byte)) === OPENING ? "list" : "line";
-  const { value } = attempt(() => parseJson(line));
-  if (Array.isArray(value)) {
-    const kind = kindOfJson(value);
-    return value.length === 0 || kind === "boot proofs" || kind === "app proofs" ? "line" : "list";
-  }
-  if (value !== undefined) return "line";
-  const text = textOf(line);
-  if (/^[\s[{]+$/.test(text)) return "brackets";
+const isList = (line: Uint8Array): boolean => /^[ \t\r]*\[/.test(textOf(line.subarray(0, 1024)));
+
+/** Whether a line ends where JSON goes on. */
+function goesOn(text: string): boolean {
   const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
-  return !outside.includes('"') && /[[{,:]\s*$/.test(outside) ? "open" : "line";
+  return !outside.includes('"') && /[[{,:]\s*$/.test(outside);
 }
 
 function isWhole(line: Uint8Array): boolean {

@@ -143,100 +143,85 @@ export function backoffMs(attempts: number, random: number): number {
   return Math.round(bound * (0.5 + random / 2));
 }
 
-/** What is known of a name from its first failed poll to its next good one. */
-interface Outage {
-  readonly watched: Watched;
-  readonly since: Date;
-  /** Number of failed polls of this process. */
-  failedPolls: number;
-  /** The newest failure; null if this process has seen none. */
-  failure: Failure | null;
-  /** Whether the log has the beginning of the outage. */
-  isRecorded: boolean;
-  readonly reportedKinds: Set<FailureKind>;
-  /** Time of the newest message; null if this process sent none. */
-  reportedAt: Date | null;
-}
-
-export interface OutageOptions {
+/** Clock, timer and randomness of a watch, and who gets its messages. */
+export interface WatchTools {
   readonly now: () => Date;
   readonly random: () => number;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   readonly report: (message: WatchMessage) => void;
-  /** Receives the events to record in the log, in order. */
-  readonly record: (event: OutageEvent) => void;
-  /** Number of failed polls up to which an outage is not recorded. */
-  readonly after: number;
-  /** Milliseconds between two messages about the same thing, such as one outage. */
-  readonly repeatMs: number;
-  /** Outages that have no end in the log. */
-  readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
-/** The outages of all names. The kind of a failure may change while its outage lasts. */
-export class Outages {
-  readonly #options: OutageOptions;
-  readonly #open = new Map<string, Outage>();
+/** What is known of a name from its first failed poll to its next good one. The kind of its failures may change. */
+export interface Outage {
+  readonly since: Date;
+  /** Number of failed polls of this process. */
+  readonly failedPolls: number;
+  /** The newest failure; null if this process has seen none. */
+  readonly failure: Failure | null;
+  /** Whether the log has the beginning of the outage. */
+  readonly isRecorded: boolean;
+  readonly reportedKinds: readonly FailureKind[];
+  /** Time of the newest message; null if this process sent none. */
+  readonly reportedAt: Date | null;
+}
 
-  constructor(options: OutageOptions) {
-    this.#options = options;
-    for (const { watched, since } of options.open) this.#begin(watched, since).isRecorded = true;
-  }
+/** Returns an outage of which the file has the beginning and not the end. */
+export function recordedOutage(since: Date): Outage {
+  return { since, failedPolls: 0, failure: null, isRecorded: true, reportedKinds: [], reportedAt: null };
+}
 
-  get now(): (Failure & { readonly watched: Watched })[] {
-    return [...this.#open.values()].flatMap(({ failure, watched }) => (failure ? { ...failure, watched } : []));
-  }
+interface Poll {
+  readonly watched: Watched;
+  readonly at: Date;
+  /** Null after a good poll. */
+  readonly failure: Failure | null;
+}
 
-  failureOf(watched: Watched): Failure | null {
-    return this.#open.get(watchedName(watched))?.failure ?? null;
-  }
+interface Polled {
+  readonly outage: Outage | null;
+  readonly message?: WatchMessage;
+  readonly event?: OutageEvent | false;
+}
 
-  /** Returns the milliseconds from a failed poll of this name to its next one. */
-  waitMs(watched: Watched): number {
-    const { failedPolls = 1 } = this.#open.get(watchedName(watched)) ?? {};
-    return backoffMs(failedPolls - 1, this.#options.random());
+/**
+ * Returns the outage of a name after a poll, with what to report of it and what to record. A message is due first, for a
+ * new kind of failure, and each `repeatMs`. What ends after at most `after` failed polls is not recorded.
+ */
+export function outageAfter(
+  before: Outage | null,
+  { watched, at, failure }: Poll,
+  { after, repeatMs }: { readonly after: number; readonly repeatMs: number },
+): Polled {
+  const name = { watched: [watched] };
+  if (failure === null) {
+    if (before === null) return { outage: null };
+    const { since, failedPolls, isRecorded } = before;
+    const ended = { event: "outage-ended", ...name, since: since.toISOString(), failedPolls } as const;
+    return {
+      outage: null,
+      message: { event: "recovered", at, since, ...name, failedPolls },
+      event: isRecorded && ended,
+    };
   }
-
-  /** Notes the result of a poll; `failure` is null on success. */
-  note(watched: Watched, failure: Failure | null): void {
-    const at = this.#options.now();
-    const open = this.#open.get(watchedName(watched));
-    if (failure !== null) this.#fail(open ?? this.#begin(watched, at), failure, at);
-    else if (open !== undefined) this.#end(open, at);
-  }
-
-  #begin(watched: Watched, since: Date): Outage {
-    const none = { failedPolls: 0, failure: null, isRecorded: false, reportedAt: null };
-    const begun: Outage = { watched, since, ...none, reportedKinds: new Set() };
-    this.#open.set(watchedName(watched), begun);
-    return begun;
-  }
-
-  /** A message is due first, for a new kind of failure, and as a reminder. */
-  #fail(outage: Outage, failure: Failure, at: Date): void {
-    const { report, record, after, repeatMs } = this.#options;
-    const { watched, since, reportedKinds, reportedAt, isRecorded } = outage;
-    const { kind, message } = failure;
-    outage.failure = failure;
-    outage.failedPolls++;
-    if (reportedAt === null || !reportedKinds.has(kind) || passedMs(reportedAt, at) >= repeatMs) {
-      const again = isRecorded || reportedAt !== null;
-      report({ event: "outage", at, since, kind, watched: [watched], message, again });
-      outage.reportedAt = at;
-      reportedKinds.add(kind);
-    }
-    if (isRecorded || outage.failedPolls <= after) return;
-    outage.isRecorded = true;
-    const began = { kind, watched: [watched], since: since.toISOString(), message: recordable(message) };
-    record({ event: "outage-began", ...began });
-  }
-
-  #end({ watched, since, failedPolls, isRecorded }: Outage, at: Date): void {
-    this.#open.delete(watchedName(watched));
-    this.#options.report({ event: "recovered", at, since, watched: [watched], failedPolls });
-    const ended = { watched: [watched], since: since.toISOString(), failedPolls };
-    if (isRecorded) this.#options.record({ event: "outage-ended", ...ended });
-  }
+  const { since, failedPolls, isRecorded, reportedKinds, reportedAt } = before ?? {
+    ...recordedOutage(at),
+    isRecorded: false,
+  };
+  const { kind, message } = failure;
+  const isDue = reportedAt === null || !reportedKinds.includes(kind) || passedMs(reportedAt, at) >= repeatMs;
+  const isNews = !isRecorded && failedPolls >= after;
+  const again = isRecorded || reportedAt !== null;
+  return {
+    outage: {
+      ...{ since, failure, failedPolls: failedPolls + 1, isRecorded: isRecorded || isNews },
+      ...(isDue ? { reportedKinds: [...reportedKinds, kind], reportedAt: at } : { reportedKinds, reportedAt }),
+    },
+    ...(isDue && { message: { event: "outage", at, since, kind, ...name, message, again } }),
+    event: isNews && {
+      ...{ event: "outage-began", kind, ...name },
+      ...{ since: since.toISOString(), message: recordable(message) },
+    },
+  };
 }
 
 /** Returns the absolute difference. With a signed one, a clock that was set back would delay the reminder. */

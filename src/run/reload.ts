@@ -22,7 +22,7 @@ import { SignedPolicyError } from "../signed-policy/errors.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { RELOADED, type RunEvent, type SettingFault } from "./line.js";
-import type { OutageOptions } from "./outages.js";
+import type { WatchTools } from "./outages.js";
 
 /** Policy and bundles, which a watch reads again together. */
 export interface WatchSetting extends DemandedBuilds {
@@ -95,7 +95,8 @@ export async function holdSetting(setting: WatchSetting, strict: Strictness): Pr
   return { policy, evidence, options: { ...options, ...strictness }, parts, digest, policyDigest };
 }
 
-interface ReloadOptions extends Pick<OutageOptions, "now" | "report" | "repeatMs"> {
+interface ReloadOptions extends Pick<WatchTools, "now" | "report"> {
+  readonly repeatMs: number;
   readonly strictness: Strictness;
   readonly read: SettingReload["read"];
 }

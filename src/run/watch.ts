@@ -31,7 +31,18 @@ import {
   watchedName,
 } from "./line.js";
 import { type Announced, RunLog, standingOf, unrecorded } from "./log.js";
-import { type Failure, FetchError, MAX_WAIT_MS, Outages, type WatchMessage, failureOf, passedMs } from "./outages.js";
+import {
+  type Failure,
+  FetchError,
+  MAX_WAIT_MS,
+  type Outage,
+  type WatchMessage,
+  backoffMs,
+  failureOf,
+  outageAfter,
+  passedMs,
+  recordedOutage,
+} from "./outages.js";
 import {
   type HeldSetting,
   Reloads,
@@ -142,6 +153,9 @@ const MOST_ENDING_MS = 5000;
 /** Milliseconds after which the last round waits for no response. */
 const MOST_LAST_ROUND_MS = 60_000;
 const LEAST_REFRESH_MS = 1000;
+/** Number of requests at once. One that takes longer than a second counts no more, so that it delays no other name. */
+const MOST_REQUESTS = 4;
+const MOST_COUNTED_MS = 1000;
 /** Limit of a boot proof as JSON text, in bytes: twice that of a response, because rewriting can lengthen numbers. */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
 
@@ -203,9 +217,10 @@ function watchedBy({ apps = [], ephemeralKeys = [], intervalMs, maxSilenceMs = I
 
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
-/** Counts of one name. */
-interface Counts {
+/** What this watch knows of one name. */
+interface Name {
   readonly watched: Watched;
+  outage: Outage | null;
   polls: number;
   refusals: number;
   seenAt: Date | null;
@@ -220,10 +235,9 @@ interface Counts {
 class Watch {
   readonly #options: Settings;
   readonly #log: RunLog;
-  readonly #names: ReadonlyMap<string, Counts>;
+  readonly #names: ReadonlyMap<string, Name>;
   readonly #cache: SignatureCache;
-  readonly #outages: Outages;
-  readonly #silent: Counts[] = [];
+  readonly #silent: Name[] = [];
   readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
   readonly #reloads: Reloads;
   readonly #signed: SignedPolicy | null;
@@ -244,27 +258,26 @@ class Watch {
   #turn = 0;
   #wakeReload: () => void = NOTHING;
   #pause: Promise<unknown> = Promise.resolve();
+  /** What the next requests wait for, in turn. */
+  readonly #turns: Promise<unknown>[] = Array.from({ length: MOST_REQUESTS }, () => Promise.resolve());
 
   constructor(given: WatchOptions) {
     const own = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = Object.assign(Object.create(null), DEFAULTS, own) as Settings;
-    const { log, now, onMessage: report, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
+    const { log = new RunLog(), now, onMessage: report, outageRepeatMs: repeatMs, random, sleep } = this.#options;
     const { policy, reload } = this.#options;
-    const watched = watchedBy(this.#options);
     const none = { polls: 0, refusals: 0, seenAt: null, evidenceAt: null, good: 0, failed: 0 };
     this.#names = new Map(
-      watched.map((one) => [watchedName(one), { watched: one, silence: new AbortController(), ...none }]),
+      watchedBy(this.#options).map((watched) => {
+        const since = log.outageSince(watched);
+        const outage = since && recordedOutage(since);
+        return [watchedName(watched), { watched, outage, silence: new AbortController(), ...none }];
+      }),
     );
-    this.#log = log ?? new RunLog();
+    this.#log = log;
     this.#cache = own.cache ?? new SignatureCache();
     this.#startedAt = now();
-    const shared = { now, random, sleep, report, repeatMs };
-    const open = watched.flatMap((one) => {
-      const since = this.#log.outageSince(one);
-      return since === null ? [] : [{ watched: one, since }];
-    });
-    const record = (event: RunContent): void => void this.#guarded(this.#record(event));
-    this.#outages = new Outages({ ...shared, after, open, record });
+    const shared = { now, random, sleep, report };
     const announcer = (what: Announced, deliver: Deliver | undefined): Partial<Record<Announced, Announcer>> =>
       deliver === undefined
         ? {}
@@ -275,8 +288,7 @@ class Watch {
     const read = reload?.read ?? ((): Promise<WatchSetting> => Promise.resolve(own));
     this.#signed = SignedPolicy.is(policy) ? policy : null;
     // A feed that is refused is reported at each refresh.
-    const reloading = { ...shared, ...(this.#signed && { repeatMs: 0 }) };
-    this.#reloads = new Reloads({ ...reloading, strictness: own, read });
+    this.#reloads = new Reloads({ ...shared, repeatMs: this.#signed ? 0 : repeatMs, strictness: own, read });
   }
 
   async run(): Promise<WatchSummary> {
@@ -347,17 +359,18 @@ class Watch {
   }
 
   /** Polls a name until the watch ends. No name waits for another. */
-  async #follow(name: Counts): Promise<void> {
-    const { once, intervalMs } = this.#options;
+  async #follow(name: Name): Promise<void> {
+    const { once, intervalMs, random } = this.#options;
     while (!this.#stop.signal.aborted) {
       const turn = this.#turn;
       const failure = await this.#run((own) => this.#poll(name, own));
       if (once || this.#isLastRound) return;
-      await this.#sleep(failure === null ? intervalMs : this.#outages.waitMs(name.watched), turn);
+      const { failedPolls = 1 } = name.outage ?? {};
+      await this.#sleep(failure === null ? intervalMs : backoffMs(failedPolls - 1, random()), turn);
     }
   }
 
-  async #poll(name: Counts, signal: Signal): Promise<Failure | null> {
+  async #poll(name: Name, signal: Signal): Promise<Failure | null> {
     const fetched = await this.#run((own) => this.#fetch(name.watched, own), this.#requests);
     if (signal.aborted) return null;
     const work = (): Promise<Failure | null> =>
@@ -368,7 +381,7 @@ class Watch {
   }
 
   /** Notes the result of a poll. Throws {@link FetchError} if the first poll of every name is refused. */
-  #note(name: Counts, failure: Failure | null): void {
+  #note(name: Name, failure: Failure | null): void {
     const { watched } = name;
     name.polls++;
     if (failure === null) name.good++;
@@ -376,27 +389,30 @@ class Watch {
     if (name.polls === 1 && failure?.kind === "credentials") this.#unauthorized++;
     if (name.polls === 1 && this.#unauthorized === this.#names.size)
       throw new FetchError("credentials", failure!.message);
-    this.#outages.note(watched, failure);
+    const { now, onMessage, onPoll, outageAfter: after, outageRepeatMs: repeatMs } = this.#options;
+    const at = now();
+    const { outage, message, event } = outageAfter(name.outage, { watched, at, failure }, { after, repeatMs });
+    name.outage = outage;
+    if (message) onMessage(message);
+    if (event) void this.#guarded(this.#record(event));
     const { polls, refusals, evidenceAt } = name;
     const isRefused = this.#log.standing(watched)?.isRefused ?? null;
-    const counts = { polls, refusals, evidenceAt, recorded: this.#recorded };
-    this.#options.onPoll({ at: this.#options.now(), watched, failure, isRefused, ...counts });
+    onPoll({ at, watched, failure, isRefused, polls, refusals, evidenceAt, recorded: this.#recorded });
   }
 
   #summary(): WatchSummary {
     const names = [...this.#names.values()];
-    const watchedOf = (which: (name: Counts) => boolean): Watched[] =>
-      names.filter(which).map(({ watched }) => watched);
+    const watchedOf = (which: (name: Name) => boolean): Watched[] => names.filter(which).map(({ watched }) => watched);
     return {
       recorded: this.#recorded,
       polls: names.reduce((sum, { polls }) => sum + polls, 0),
       refused: watchedOf(({ watched }) => this.#log.standing(watched)?.isRefused === true),
-      unfetched: this.#outages.now,
+      unfetched: names.flatMap(({ watched, outage }) => (outage?.failure ? [{ ...outage.failure, watched }] : [])),
       unseen: watchedOf(({ seenAt }) => seenAt === null),
-      silent: this.#silent.map(({ watched, seenAt }) => ({
+      silent: this.#silent.map(({ watched, seenAt, outage }) => ({
         watched,
         since: seenAt ?? this.#startedAt,
-        message: this.#outages.failureOf(watched)?.message ?? null,
+        message: outage?.failure?.message ?? null,
       })),
       waiting: this.#kinds.filter((what) => this.#log.pending(what).length > 0),
       isFeedContradicted: this.#reloads.refusal?.isContradiction === true,
@@ -427,7 +443,7 @@ class Watch {
   }
 
   /** Restarts the timer of a name. No times are compared: clocks may be set, and a request may never end. */
-  #limitSilence(name: Counts): void {
+  #limitSilence(name: Name): void {
     const { maxSilenceMs, sleep } = this.#options;
     name.silence.abort();
     if (maxSilenceMs === undefined) return;
@@ -569,13 +585,17 @@ class Watch {
     await this.#announcers.refusal?.deliver({ bytes }, signal ?? new AbortController().signal, null);
   }
 
-  async #mayRequest(): Promise<void> {
+  /** Waits for the end of each pause that the service demanded. */
+  async #unpaused(): Promise<void> {
     for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
   }
 
   async #fetch(watched: Watched, signal: Signal): Promise<Fetched> {
+    const ended = new AbortController();
+    const turn = this.#turns.shift()!.then(() => this.#unpaused());
+    this.#turns.push(turn.then(() => this.#pauseFor(MOST_COUNTED_MS, ended.signal)));
     try {
-      await untilAborted(this.#mayRequest(), signal);
+      await untilAborted(turn, signal);
       const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
       if (bootProof !== null && bootProof !== undefined) return { bootProof };
       return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };
@@ -585,11 +605,13 @@ class Watch {
       const pause = (): Promise<void> => this.#run((own) => this.#pauseFor(pauseMs, own));
       if (pauseMs > 0) this.#pause = Promise.all([this.#pause, pause()]);
       return { failure };
+    } finally {
+      ended.abort();
     }
   }
 
   /** Judges a boot proof, and records its result if that is news. */
-  async #take(name: Counts, answer: JsonValue): Promise<Failure | null> {
+  async #take(name: Name, answer: JsonValue): Promise<Failure | null> {
     if (this.#stop.signal.aborted) return null;
     const result = await this.#judge(name, answer);
     if ("kind" in result) return result;
@@ -601,7 +623,7 @@ class Watch {
     return null;
   }
 
-  async #judge(name: Counts, answer: JsonValue): Promise<WatchResult | Failure> {
+  async #judge(name: Name, answer: JsonValue): Promise<WatchResult | Failure> {
     const { policy, evidence, options: strictness, digest: settingDigest, policyDigest } = this.#setting!;
     const { watched } = name;
     // The watch verifies the form that a line has, so the line reproduces the verdict.

@@ -3,7 +3,16 @@ import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
 import { ClientError, ServiceError } from "../../src/door/errors.js";
 import type { FailureKind, RunEvent, Watched } from "../../src/run/line.js";
-import { type Failure, FetchError, Outages, type WatchMessage, backoffMs, failureOf } from "../../src/run/outages.js";
+import {
+  type Failure,
+  FetchError,
+  type Outage,
+  type WatchMessage,
+  backoffMs,
+  failureOf,
+  outageAfter,
+  recordedOutage,
+} from "../../src/run/outages.js";
 import { SYSTEM } from "../../src/run/node.js";
 import { watch } from "../../src/run/watch.js";
 import { IS_LONG } from "../support/long.js";
@@ -67,20 +76,19 @@ describe("outages", () => {
   type Polls = readonly (readonly [after: number, ...failures: (Failure | null)[]])[];
 
   /** The messages and events of polls, each after so many milliseconds. */
-  function noted(polls: Polls, options: Partial<ConstructorParameters<typeof Outages>[0]> = {}) {
+  function noted(polls: Polls, { after = 1, open = null as Outage | null } = {}) {
     const [messages, events]: [WatchMessage[], RunEvent[]] = [[], []];
+    const outages = [open, null];
     let time = START.getTime();
-    const outages = new Outages({
-      now: () => new Date(time),
-      random: () => 0,
-      sleep: () => NEVER,
-      report: (message) => messages.push(message),
-      record: (event) => events.push(event),
-      ...{ after: 1, repeatMs: HOUR, open: [], ...options },
-    });
-    for (const [after, ...failures] of polls) {
-      time += after;
-      failures.forEach((failure, index) => outages.note([one!, other!][index]!, failure));
+    for (const [passed, ...failures] of polls) {
+      time += passed;
+      for (const [index, failure] of failures.entries()) {
+        const poll = { watched: [one!, other!][index]!, at: new Date(time), failure };
+        const { outage, message, event } = outageAfter(outages[index]!, poll, { after, repeatMs: HOUR });
+        outages[index] = outage;
+        if (message) messages.push(message);
+        if (event) events.push(event);
+      }
     }
     return { messages, events };
   }
@@ -163,7 +171,7 @@ describe("outages", () => {
   });
 
   it("that are open in the file go on, and are not recorded again", () => {
-    const open = [{ watched: one!, since: later(-HOUR) }];
+    const open = recordedOutage(later(-HOUR));
     const answer = failing("answer");
     const { messages, events } = noted(
       [
