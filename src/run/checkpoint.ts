@@ -122,16 +122,16 @@ const KEY_ID_LENGTH = 4;
 /** Splits a note into text and signatures, and verifies none. Throws {@link MalformedError}. */
 function openNote(note: string | Uint8Array): OpenedNote {
   const bytes = typeof note === "string" ? toUtf8(note) : note;
-  const [, text = "", origin = "", count, hash = "", lines = ""] =
+  const [, text, origin, count, hash, lines] =
     (bytes.length <= MAX_NOTE_BYTES && NOTE.exec(fromUtf8(bytes) ?? "")) || [];
-  const [entries, head] = [Number(count), fromBase64(hash)];
-  const signatures = [...lines.matchAll(/^\u2014 (\S+) (.+)$/gmu)].map(
+  const [entries, head] = [Number(count), fromBase64(`${hash}`)];
+  const signatures = [...`${lines}`.matchAll(/^\u2014 (\S+) (.+)$/gmu)].map(
     ([, name, base64]) => [name!, fromBase64(base64!) ?? new Uint8Array()] as const,
   );
   const isWhole = signatures.every(([, { length }]) => length > KEY_ID_LENGTH);
   if (head?.length !== HASH_LENGTH || !Number.isSafeInteger(entries) || !isWhole)
     throw new MalformedError("checkpoint", [{ path: "", message: EXPECTED_NOTE }]);
-  return { text, checkpoint: { origin, entries, head: toHex(head) }, signatures };
+  return { text: text!, checkpoint: { origin: origin!, entries, head: toHex(head) }, signatures };
 }
 
 const EXPECTED_NOTE =

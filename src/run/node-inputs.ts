@@ -258,14 +258,14 @@ function refuseOtherForm([first, second, third]: readonly Uint8Array[], name: st
   const isClosed = third !== undefined && /^[\s\]}]+$/.test(textOf(third));
   if (second !== undefined && (isAlone || (isWhole(second) && !isClosed))) return;
   const what = isAlone ? "one line with a JSON list of neither boot proofs nor app proofs" : "JSON over several lines";
-  const jq = `jq -c ${isList(first) ? "'.[]'" : "."}`;
-  const file = shellWord(name);
-  const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
-  throw new RunInputError(
-    name,
-    `${what}: expected one entry on each line`,
-    `Write each value as a line: ${name === STDIN_INPUT ? `… | ${jq}` : ofFile} | bootproof audit … -`,
-  );
+  const advice = `Write each value as a line: ${jqCommand(isList(first), name, packing)} | bootproof audit … -`;
+  throw new RunInputError(name, `${what}: expected one entry on each line`, advice);
+}
+
+function jqCommand(ofList: boolean, name: string, packing: Packing | null): string {
+  const jq = `jq -c ${ofList ? "'.[]'" : "."}`;
+  if (name === STDIN_INPUT) return `… | ${jq}`;
+  return packing === null ? `${jq} ${shellWord(name)}` : `${packing.program} ${shellWord(name)} | ${jq}`;
 }
 
 /** Whether a first line is judged as an entry, whatever follows it. */

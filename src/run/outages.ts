@@ -14,7 +14,6 @@ import {
   type Watched,
   type WatchResult,
   isApp,
-  watchedName,
 } from "./line.js";
 import type { Announced } from "./log.js";
 
@@ -165,62 +164,49 @@ export interface Outage {
   readonly reportedAt: Date | null;
 }
 
-/** Returns an outage of which the file has the beginning and not the end. */
-export function recordedOutage(since: Date): Outage {
-  return { since, failedPolls: 0, failure: null, isRecorded: true, reportedKinds: [], reportedAt: null };
+export function newOutage(since: Date, isRecorded: boolean): Outage {
+  return { since, failedPolls: 0, failure: null, isRecorded, reportedKinds: [], reportedAt: null };
 }
 
 interface Poll {
   readonly watched: Watched;
   readonly at: Date;
-  /** Null after a good poll. */
-  readonly failure: Failure | null;
+  /** A message is due first, for a new kind of failure, and after each `repeatMs`. */
+  readonly repeatMs: number;
+  /** What ends after at most so many failed polls is not recorded. */
+  readonly after: number;
 }
 
+/** The outage of a name after a poll, what to report of it, and what to record. */
 interface Polled {
   readonly outage: Outage | null;
-  readonly message?: WatchMessage;
+  readonly message?: WatchMessage | false;
   readonly event?: OutageEvent | false;
 }
 
-/**
- * Returns the outage of a name after a poll, with what to report of it and what to record. A message is due first, for a
- * new kind of failure, and each `repeatMs`. What ends after at most `after` failed polls is not recorded.
- */
-export function outageAfter(
-  before: Outage | null,
-  { watched, at, failure }: Poll,
-  { after, repeatMs }: { readonly after: number; readonly repeatMs: number },
-): Polled {
-  const name = { watched: [watched] };
-  if (failure === null) {
-    if (before === null) return { outage: null };
-    const { since, failedPolls, isRecorded } = before;
-    const ended = { event: "outage-ended", ...name, since: since.toISOString(), failedPolls } as const;
-    return {
-      outage: null,
-      message: { event: "recovered", at, since, ...name, failedPolls },
-      event: isRecorded && ended,
-    };
-  }
-  const { since, failedPolls, isRecorded, reportedKinds, reportedAt } = before ?? {
-    ...recordedOutage(at),
-    isRecorded: false,
-  };
+export function outageAfterFailure(outage: Outage, failure: Failure, { watched, at, repeatMs, after }: Poll): Polled {
+  const { since, failedPolls, isRecorded, reportedKinds, reportedAt } = outage;
   const { kind, message } = failure;
   const isDue = reportedAt === null || !reportedKinds.includes(kind) || passedMs(reportedAt, at) >= repeatMs;
   const isNews = !isRecorded && failedPolls >= after;
   const again = isRecorded || reportedAt !== null;
+  const own = { kind, watched: [watched] };
   return {
     outage: {
       ...{ since, failure, failedPolls: failedPolls + 1, isRecorded: isRecorded || isNews },
       ...(isDue ? { reportedKinds: [...reportedKinds, kind], reportedAt: at } : { reportedKinds, reportedAt }),
     },
-    ...(isDue && { message: { event: "outage", at, since, kind, ...name, message, again } }),
-    event: isNews && {
-      ...{ event: "outage-began", kind, ...name },
-      ...{ since: since.toISOString(), message: recordable(message) },
-    },
+    message: isDue && { event: "outage", at, since, ...own, message, again },
+    event: isNews && { event: "outage-began", ...own, since: since.toISOString(), message: recordable(message) },
+  };
+}
+
+export function outageEnd({ since, failedPolls, isRecorded }: Outage, { watched, at }: Poll): Polled {
+  const own = { watched: [watched], failedPolls };
+  return {
+    outage: null,
+    message: { event: "recovered", at, since, ...own },
+    event: isRecorded && { event: "outage-ended", ...own, since: since.toISOString() },
   };
 }
 

@@ -39,9 +39,10 @@ import {
   type WatchMessage,
   backoffMs,
   failureOf,
-  outageAfter,
+  newOutage,
+  outageAfterFailure,
+  outageEnd,
   passedMs,
-  recordedOutage,
 } from "./outages.js";
 import {
   type HeldSetting,
@@ -270,7 +271,7 @@ class Watch {
     this.#names = new Map(
       watchedBy(this.#options).map((watched) => {
         const since = log.outageSince(watched);
-        const outage = since && recordedOutage(since);
+        const outage = since && newOutage(since, true);
         return [watchedName(watched), { watched, outage, silence: new AbortController(), ...none }];
       }),
     );
@@ -389,15 +390,23 @@ class Watch {
     if (name.polls === 1 && failure?.kind === "credentials") this.#unauthorized++;
     if (name.polls === 1 && this.#unauthorized === this.#names.size)
       throw new FetchError("credentials", failure!.message);
-    const { now, onMessage, onPoll, outageAfter: after, outageRepeatMs: repeatMs } = this.#options;
-    const at = now();
-    const { outage, message, event } = outageAfter(name.outage, { watched, at, failure }, { after, repeatMs });
+    const at = this.#options.now();
+    this.#noteOutage(name, failure, at);
+    const { polls, refusals, evidenceAt } = name;
+    const isRefused = this.#log.standing(watched)?.isRefused ?? null;
+    const counts = { polls, refusals, evidenceAt, recorded: this.#recorded };
+    this.#options.onPoll({ at, watched, failure, isRefused, ...counts });
+  }
+
+  #noteOutage(name: Name, failure: Failure | null, at: Date): void {
+    const { onMessage, outageAfter: after, outageRepeatMs: repeatMs } = this.#options;
+    const poll = { watched: name.watched, at, after, repeatMs };
+    if (failure === null && name.outage === null) return;
+    const before = name.outage ?? newOutage(at, false);
+    const { outage, message, event } = failure ? outageAfterFailure(before, failure, poll) : outageEnd(before, poll);
     name.outage = outage;
     if (message) onMessage(message);
     if (event) void this.#guarded(this.#record(event));
-    const { polls, refusals, evidenceAt } = name;
-    const isRefused = this.#log.standing(watched)?.isRefused ?? null;
-    onPoll({ at, watched, failure, isRefused, polls, refusals, evidenceAt, recorded: this.#recorded });
   }
 
   #summary(): WatchSummary {

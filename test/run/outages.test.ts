@@ -10,8 +10,9 @@ import {
   type WatchMessage,
   backoffMs,
   failureOf,
-  outageAfter,
-  recordedOutage,
+  newOutage,
+  outageAfterFailure,
+  outageEnd,
 } from "../../src/run/outages.js";
 import { SYSTEM } from "../../src/run/node.js";
 import { watch } from "../../src/run/watch.js";
@@ -83,8 +84,15 @@ describe("outages", () => {
     for (const [passed, ...failures] of polls) {
       time += passed;
       for (const [index, failure] of failures.entries()) {
-        const poll = { watched: [one!, other!][index]!, at: new Date(time), failure };
-        const { outage, message, event } = outageAfter(outages[index]!, poll, { after, repeatMs: HOUR });
+        const poll = { watched: [one!, other!][index]!, at: new Date(time), after, repeatMs: HOUR };
+        const before = outages[index];
+        const polled: Partial<ReturnType<typeof outageEnd>> =
+          failure === null
+            ? before
+              ? outageEnd(before, poll)
+              : {}
+            : outageAfterFailure(before ?? newOutage(poll.at, false), failure, poll);
+        const { outage = null, message, event } = polled;
         outages[index] = outage;
         if (message) messages.push(message);
         if (event) events.push(event);
@@ -171,7 +179,7 @@ describe("outages", () => {
   });
 
   it("that are open in the file go on, and are not recorded again", () => {
-    const open = recordedOutage(later(-HOUR));
+    const open = newOutage(later(-HOUR), true);
     const answer = failing("answer");
     const { messages, events } = noted(
       [

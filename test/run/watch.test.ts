@@ -6,6 +6,7 @@ import { parsePolicy } from "../../src/appraise/policy.js";
 import { verifyBootProof } from "../../src/bootproof.js";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { ServiceError } from "../../src/door/errors.js";
 import { startLab } from "../../src/lab/index.js";
 import { FetchError, type WatchMessage, type WatchOptions, askService, verifyRun, watch } from "../../src/run/index.js";
 import { openLog, runStreams } from "../../src/run/node.js";
@@ -170,6 +171,22 @@ describe("a watch", () => {
     const [a, b] = [{ boot: "a" }, { boot: "b" }];
     const { news } = await watched([() => a, () => b, () => a, () => a, () => b], { most: 9 });
     expect(news.map(({ bootProofs }) => bootProofs![0]).slice(0, 4)).toEqual([a, b, a, b]);
+  });
+
+  it("of many names sends four requests at once, also after the service demanded a pause", async () => {
+    const apps = Array.from({ length: 40 }, (_, index) => `app ${index}`);
+    let [running, most, isLimited] = [0, 0, true];
+    const newest = async (): Promise<JsonValue> => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      if (!isLimited) return { boot: 1 };
+      isLimited = false;
+      const facts = { status: 429, grpcCode: null, serviceMessage: null, details: [], category: null };
+      throw new ServiceError({ ...facts, retryAfterMs: 60_000 }, { operation: "get_boot_proof" } as never);
+    };
+    const { summary } = await watched([], { apps, newest, once: true, most: Infinity, refusal: null });
+    expect([summary.polls, most]).toEqual([40, 4]);
   });
 
   it("ends at once if the whole first poll is refused for its credentials", async () => {
