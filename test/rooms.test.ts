@@ -353,7 +353,7 @@ describe("exported names", () => {
     expect(sources.get("src/bytes.ts")!.exports).toContain("toHex");
     expect(sources.get("src/index.ts")!.exports).toContain("verifyEvidence");
     expect(used.has("src/bytes.ts toHex")).toBe(true);
-    expect(used.has("src/formats/unverified.ts RENDERERS")).toBe(true);
+    expect(used.has("src/formats/reports.ts REPORT_RENDERERS")).toBe(true);
     expect(used.has("src/bytes.ts HEX_DIGITS")).toBe(false);
   });
 

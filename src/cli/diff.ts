@@ -2,6 +2,7 @@
 import type { Difference } from "../diff/diff.js";
 import type { Side } from "../diff/sides.js";
 import { MalformedError } from "../errors.js";
+import type { Format } from "../report/report.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, readerBeside } from "./files.js";
@@ -39,11 +40,15 @@ export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
     args.throwFaults();
     const difference = (await areImages([a, b])) ? await diffOfImages(files, [a, b], io) : await diffOf(files, a, b);
     files.throwFaults();
-    const { RENDERERS } = await import("../formats/unverified.js");
-    io.stdout.write(RENDERERS[format].difference(difference!, textOptions(io)));
+    io.stdout.write(await textOf(difference!, format, io));
     return difference!.same ? EXIT.good : EXIT.different;
   },
 );
+
+async function textOf(difference: Difference, format: Format, io: Io): Promise<string> {
+  if (format === "json") return (await import("../report/json.js")).renderJson(difference);
+  return (await import("../diff/text.js")).renderDiff(difference, textOptions(io));
+}
 
 async function diffOf(files: InputFiles, a: string, b: string): Promise<Difference | undefined> {
   const { compareSides } = await import("../diff/diff.js");

@@ -34,9 +34,11 @@ export const addInspectCommand = commandOf<"inspect", [file: string]>(
   async ({ args, flags: { format }, files, io }, path) => {
     args.throwFaults();
     const { inspection, page } = await inspect(path, files, io);
-    const { RENDERERS } = await import("../formats/unverified.js");
-    const line = format === "text" ? ofPage(page, "is shown") : "";
-    io.stdout.write(line + RENDERERS[format].inspection(inspection, textOptions(io)));
+    if (format === "json") io.stdout.write((await import("../report/json.js")).renderJson(inspection));
+    else {
+      const { renderInspection } = await import("../inspect/text.js");
+      io.stdout.write(ofPage(page, "is shown") + renderInspection(inspection, textOptions(io)));
+    }
     return EXIT.good;
   },
 );

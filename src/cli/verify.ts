@@ -10,7 +10,7 @@ import { measuredImage } from "./built.js";
 import { commandOf } from "./command.js";
 import { type JudgeOptions, judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
-import type { InputFiles } from "./files.js";
+import { type InputFiles, STDIN } from "./files.js";
 import { type Io, UsageError, fileOptions, messageOptions, textOptions } from "./io.js";
 import { readTrustAnchor } from "./option-files.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
@@ -101,7 +101,8 @@ async function rendered(
   io: Io,
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
-  const policyFile = typeof flags.policy === "string" ? shownPolicyPath(flags.policy) : undefined;
+  const policy = flags.policy === STDIN ? "stdin" : flags.policy;
+  const policyFile = typeof policy === "string" ? shownPolicyPath(policy) : undefined;
   const { title } = flags;
   const file = isFileOut(flags.out) ? basename(flags.out) : undefined;
   const detail = level === "quiet" ? "normal" : level;

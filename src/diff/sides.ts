@@ -5,7 +5,7 @@ import { Checklist } from "../checks.js";
 import { type DocumentFacts, documentFacts } from "../appraise/facts.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { decodeAttestationDocument } from "../decode/attestation-document.js";
-import { type BootProof, decodeBootProof } from "../decode/boot-proof.js";
+import { type BootProof, readBootProof } from "../decode/boot-proof.js";
 import { buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
 import { unwrap, withoutPrototype } from "../decode/input.js";
 import { copyJson, isJsonObject, parseJson } from "../decode/json.js";
@@ -17,7 +17,7 @@ import {
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { decodeProvenanceBundle } from "../decode/provenance-bundle.js";
-import { type Fault, MalformedError, attempt, attemptLater, faultsIn } from "../errors.js";
+import { type Fault, MalformedError, attempt, attemptLater, faultsIn, requireWhole } from "../errors.js";
 import { type Described, UNKNOWN, besideIn } from "../inspect/described.js";
 import {
   envelopeTree,
@@ -26,7 +26,7 @@ import {
   unknownInEnvelope,
   unknownInManifest,
 } from "../inspect/documents.js";
-import { inspectAppProofs, inspectBootProof } from "../inspect/evidence.js";
+import { bootProofTree, inspectAppProofs } from "../inspect/evidence.js";
 import { type EvidenceKind, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { inspectProvenance } from "../inspect/provenance.js";
 import { type CommitmentKind, checkCommitment } from "../verify/commitment.js";
@@ -59,10 +59,10 @@ interface Read {
 
 /** Readers by kind. Only these kinds can be compared. The JSON has numbers as written, so that 1 differs from 1.0. */
 const READERS: Readonly<Record<Side["kind"], (file: Recognised, input: DiffInput) => Read | Promise<Read>>> = {
-  "boot proof": ({ json }) => readBootProof(json as Content),
+  "boot proof": ({ json }) => bootProofOf(json as Content),
   "attestation document": ({ bytes }) => readDocument(bytes, null),
   manifest: ({ bytes }) => ({ tree: manifestOf(decodeManifest(bytes), jsonOf(bytes)) }),
-  "manifest envelope": ({ bytes }) => ({ tree: envelopeOf(bytes) }),
+  "manifest envelope": ({ bytes }) => ({ tree: envelopeOf(decodeManifestEnvelope(bytes), jsonOf(bytes)) }),
   policy: async ({ bytes, json }, { readFile }) => ({
     tree: {},
     policy: await readPolicy(bytes, json as Content, readFile === undefined ? {} : { readFile }),
@@ -127,9 +127,8 @@ function manifestOf(manifest: Manifest, json: Content | null): ContentObject {
   return { ...manifestTree(manifest), ...writtenAs(json, (own) => unknownInManifest(manifest, own)) };
 }
 
-function envelopeOf(encoding: Uint8Array): ContentObject {
-  const envelope = decodeManifestEnvelope(encoding);
-  return { ...envelopeTree(envelope), ...writtenAs(jsonOf(encoding), (json) => unknownInEnvelope(envelope, json)) };
+function envelopeOf(envelope: ManifestEnvelope, json: Content | null): ContentObject {
+  return { ...envelopeTree(envelope), ...writtenAs(json, (own) => unknownInEnvelope(envelope, own)) };
 }
 
 function writtenAs(json: Content | null, unknownIn: (json: Content) => Described | undefined): ContentObject {
@@ -143,15 +142,11 @@ interface Booted {
   readonly labels: BootProof["labels"];
 }
 
-/**
- * Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. `shown`
- * is its tree, if it is inspected already.
- */
-async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?: Described): Promise<Read> {
-  const document = decodeAttestationDocument(encoding);
+/** Reads a document with the kind of its commitment. Without a manifest, its user data is the manifest's hash. */
+async function readDocument(encoding: Uint8Array, booted: Booted | null): Promise<Read> {
+  const { says, document = decodeAttestationDocument(encoding) } = await inspectDocument(encoding);
   const hash = booted?.manifestHash ?? document.userData ?? undefined;
   const commitment = (await checkCommitment(document, hash, new Checklist("boot[0]")))?.kind;
-  const says = shown ?? (await inspectDocument(encoding)).says;
   const tree = {
     ...(says as ContentObject),
     [COMMITMENT]: commitment ?? "none",
@@ -162,9 +157,9 @@ async function readDocument(encoding: Uint8Array, booted: Booted | null, shown?:
   return { tree, facts: documentFacts(document, known) };
 }
 
-async function readBootProof(json: Content): Promise<Read> {
-  const inside = unwrap(json, "bootProof") as Content;
-  const bootProof = decodeBootProof(inside);
+async function bootProofOf(json: Content): Promise<Read> {
+  const reading = readBootProof(json);
+  const bootProof = requireWhole("boot-proof", reading);
   const faults: Fault[] = [];
   const read = async <T>(name: string, decode: () => T | Promise<T>): Promise<T | undefined> => {
     const part = await attemptLater(decode);
@@ -176,22 +171,24 @@ async function readBootProof(json: Content): Promise<Read> {
   const envelope = await read("manifestEnvelope", () => decodeManifestEnvelope(manifestEnvelope));
   const own = manifest ?? envelope?.manifest;
   const booted = own === undefined ? null : { manifest: own, manifestHash: await manifestHash(own), labels: names };
-  const { says } = await inspectBootProof(json);
-  const shown = memberOf(says as Content, "attestationDocument") as Described | undefined;
-  const document = await read("attestationDocument", () => readDocument(attestationDocument, booted, shown));
+  const document = await read("attestationDocument", () => readDocument(attestationDocument, booted));
   if (faults.length > 0) throw new MalformedError("boot-proof", faults);
+  const parts = {
+    attestationDocument: document!.tree,
+    manifest: manifest && manifestOf(manifest, jsonOf(bytes!)),
+    manifestEnvelope: envelopeOf(envelope!, jsonOf(manifestEnvelope)),
+  };
+  const says = await bootProofTree(json, reading, parts as unknown as Record<keyof typeof parts, Described>);
   const {
     ephemeralPublicKey = document!.tree["publicKey"],
     labels = {},
     ...others
   } = withoutPrototype(says as ContentObject);
+  const inside = unwrap(json, "bootProof") as Content;
   const tree = {
     ephemeralPublicKey,
     ...others,
     labels: Object.fromEntries(Object.entries(labels as ContentObject).filter(([, label]) => label !== null)),
-    attestationDocument: document!.tree,
-    manifest: manifest && manifestOf(manifest, jsonOf(bytes!)),
-    manifestEnvelope: envelopeOf(manifestEnvelope),
     [MANIFEST_HASH]: toHex(booted!.manifestHash),
     ...spelledAs(inside === json ? "JSON" : "JSON in a wrapper", inside),
   };
@@ -201,7 +198,7 @@ async function readBootProof(json: Content): Promise<Read> {
 async function readBundle(file: Uint8Array, json: ContentObject): Promise<Read> {
   decodeBundle(file);
   const read = await Promise.all(
-    (json["bootProofs"] as Content[]).map((piece) => attemptLater(() => readBootProof(piece))),
+    (json["bootProofs"] as Content[]).map((piece) => attemptLater(() => bootProofOf(piece))),
   );
   const faults = read.flatMap((one, index) => faultsIn(`bootProofs[${index}]`, one.faults));
   if (faults.length > 0) throw new MalformedError("bundle", faults);

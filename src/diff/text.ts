@@ -16,6 +16,7 @@ import {
 } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
+import { type EvidenceKind, KINDS } from "../inspect/kinds.js";
 import type { ImageDifference } from "../image/compare.js";
 import type { Change, Difference } from "./diff.js";
 import type { PinDifference, PinsDifference } from "./pins.js";
@@ -43,7 +44,11 @@ function diffDoc(difference: Difference): Doc {
   const head = [
     words([same ? "same" : "different", more].filter(Boolean).join(": "), "strong"),
     notVerified(difference),
-    words(compared === null ? `Both: ${kind}.` : `${kind}: ${pins === null ? partsText(compared) : ONLY_PINS}`),
+    words(
+      compared === null
+        ? `Each is ${KINDS[kind as EvidenceKind].is}.`
+        : `${kind}: ${pins === null ? partsText(compared) : ONLY_PINS}`,
+    ),
   ];
   return {
     sections: [

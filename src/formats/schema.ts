@@ -3,14 +3,12 @@
  * checks.ts declare, so the compiler fails here if a member is added, becomes optional or changes its type.
  */
 import type { BundleFacts, ShownPolicy } from "../bundle/text.js";
-import type { AgeLimit } from "../appraise/appraisal.js";
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";
 import { schemaOf } from "../decode/json-schema.js";
 import type { JsonObject } from "../decode/json.js";
 import { MANIFEST_VERSIONS } from "../decode/manifest/index.js";
 import {
-  type MembersOf,
   type Shape,
   anyObject,
   count,
@@ -27,28 +25,14 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import type { SignUp } from "../verify/app-proof.js";
-import type { ActivityQuestion } from "../verify/contradictions.js";
-import type { GithubRelease } from "../decode/github-release.js";
-import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
-import {
-  type ActivityClaims,
-  type AppProofClaims,
-  type BootProofClaims,
-  type BuildSignerClaims,
-  type Claims,
-  type EvidencePiece,
-  type HardwareClaims,
-  type ImageClaims,
-  type ManifestClaims,
-  type ProvenanceClaims,
-  RESTS_ON,
-  type Report,
-  type SignatureClaims,
-  type SignedBytesClaims,
-  type SignedPolicyClaims,
-  type Verdict,
-} from "../report/report.js";
+import { type Claims, RESTS_ON, type Report, type SignedPolicyClaims, type Verdict } from "../report/report.js";
+
+type Boot = Claims["bootProofs"][number];
+type Manifest = NonNullable<Boot["image"]["manifest"]>;
+type Proof = Claims["appProofs"][number];
+type Activity = NonNullable<Claims["activity"]>;
+type Build = NonNullable<Claims["provenance"]>[number];
+type Packed = NonNullable<BundleFacts["packed"]>;
 
 const hex = matching(/^(?:[0-9a-f]{2})*$/, "hex");
 const sha256 = matching(/^[0-9a-f]{64}$/, "64 hex digits");
@@ -58,39 +42,8 @@ const subject = matching(
 ) as Shape<CheckSubject>;
 
 const verdict = keyOf<Verdict>({ verified: true, authentic: true, rejected: true });
-const status = keyOf<CheckStatus>({ pass: true, fail: true, warn: true, skip: true });
 
-const CHECK: MembersOf<Check> = {
-  id: oneOf(...CHECK_IDS),
-  subject,
-  about: optional(subject),
-  name: optional(text),
-  status,
-  detail: text,
-  expected: optional(text),
-  actual: optional(text),
-  advice: optional(text),
-  stale: optional(oneOf(true)),
-};
-
-const PIECE: MembersOf<EvidencePiece> = {
-  subject,
-  name: nullable(text),
-  sha256: nullable(sha256),
-  latestOf: optional(text),
-};
-
-const HARDWARE: MembersOf<HardwareClaims> = {
-  trustAnchor: text,
-  moduleId: text,
-  documentTime: instant,
-  pcrs: record(hex),
-  publicKey: nullable(hex),
-  userData: nullable(hex),
-  nonce: nullable(hex),
-};
-
-const MANIFEST: MembersOf<ManifestClaims> = {
+const MANIFEST = objectOf<Manifest>({
   version: oneOf(...MANIFEST_VERSIONS),
   hash: sha256,
   namespace: text,
@@ -102,97 +55,113 @@ const MANIFEST: MembersOf<ManifestClaims> = {
   workloads: nullable(record(text)),
   threshold: count,
   members: count,
-  approvedBy: list(objectOf<ManifestClaims["approvedBy"][number]>({ alias: text, pubKey: hex })),
-};
+  approvedBy: list(objectOf<Manifest["approvedBy"][number]>({ alias: text, pubKey: hex })),
+});
 
-const IMAGE: MembersOf<ImageClaims> = {
-  pinned: flag,
-  pinnedPcrs: list(count),
-  givenPcrs: optional(list(count)),
-  debug: flag,
-  manifest: nullable(objectOf(MANIFEST)),
-  commitment: nullable(oneOf(...COMMITMENT_KINDS)),
-  restsOn: nullable(oneOf(...RESTS_ON)),
-  manifestCommitted: flag,
-};
-
-const BOOT_PROOF: MembersOf<BootProofClaims> = {
+const BOOT_PROOF = objectOf<Boot>({
   form: optional(oneOf("provisioning")),
-  hardware: objectOf(HARDWARE),
-  image: objectOf(IMAGE),
+  hardware: objectOf<Boot["hardware"]>({
+    trustAnchor: text,
+    moduleId: text,
+    documentTime: instant,
+    pcrs: record(hex),
+    publicKey: nullable(hex),
+    userData: nullable(hex),
+    nonce: nullable(hex),
+  }),
+  image: objectOf<Boot["image"]>({
+    pinned: flag,
+    pinnedPcrs: list(count),
+    givenPcrs: optional(list(count)),
+    debug: flag,
+    manifest: nullable(MANIFEST),
+    commitment: nullable(oneOf(...COMMITMENT_KINDS)),
+    restsOn: nullable(oneOf(...RESTS_ON)),
+    manifestCommitted: flag,
+  }),
   deployment: nullable(text),
   open: list(oneOf(...QUESTIONS)),
   scope: list(text),
-};
+});
 
-const APP_PROOF: MembersOf<AppProofClaims> = {
-  bootProof: count,
-  type: text,
-  time: nullable(instant),
-  payload: anyObject,
-  expectation: nullable(count),
-  answers: nullable(objectOf<NonNullable<AppProofClaims["answers"]>>({ pointer: text, value: text })),
-};
-
-const ACTIVITY: MembersOf<ActivityClaims> = {
+const ACTIVITY = objectOf<Activity>({
   id: text,
   organizationId: text,
   type: text,
   asked: list(text),
-  question: nullable(keyOf<ActivityQuestion>({ request: true, id: true, fingerprint: true })),
+  question: nullable(keyOf<NonNullable<Activity["question"]>>({ request: true, id: true, fingerprint: true })),
   coveredAddresses: list(text),
   uncoveredAddresses: list(text),
   resultWithoutProof: list(text),
   subOrganizationId: nullable(text),
   walletId: nullable(text),
   signatures: optional(
-    list(objectOf<SignatureClaims>({ index: count, signWith: text, publicKey: nullable(text), open: nullable(text) })),
+    list(
+      objectOf<NonNullable<Activity["signatures"]>[number]>({
+        index: count,
+        signWith: text,
+        publicKey: nullable(text),
+        open: nullable(text),
+      }),
+    ),
   ),
   decisions: count,
-};
+});
 
-const SIGNER: MembersOf<BuildSignerClaims> = {
-  issuer: nullable(text),
-  repository: nullable(text),
-  repositoryId: nullable(text),
-  workflow: nullable(text),
-  ref: nullable(text),
-  commit: nullable(text),
-  signer: nullable(text),
-  runner: nullable(text),
-  trigger: nullable(text),
-  identity: text,
-};
-
-const PROVENANCE: MembersOf<ProvenanceClaims> = {
+const PROVENANCE = objectOf<Build>({
   bundle: count,
   meets: list(
-    objectOf<ProvenanceClaims["meets"][number]>({
-      bootProof: count,
-      deployment: text,
-      workload: nullable(text),
-      digest: sha256,
-    }),
+    objectOf<Build["meets"][number]>({ bootProof: count, deployment: text, workload: nullable(text), digest: sha256 }),
     1,
   ),
   predicateType: text,
-  signer: objectOf(SIGNER),
-  release: optional(objectOf<GithubRelease>({ repository: text, repositoryId: text, tag: text })),
+  signer: objectOf<Build["signer"]>({
+    issuer: nullable(text),
+    repository: nullable(text),
+    repositoryId: nullable(text),
+    workflow: nullable(text),
+    ref: nullable(text),
+    commit: nullable(text),
+    signer: nullable(text),
+    runner: nullable(text),
+    trigger: nullable(text),
+    identity: text,
+  }),
+  release: optional(objectOf<NonNullable<Build["release"]>>({ repository: text, repositoryId: text, tag: text })),
   signedTimes: list(instant, 1),
-  trustedRoot: objectOf<ProvenanceClaims["trustedRoot"]>({ name: text, sha256 }),
-  demanded: objectOf<ProvenanceThresholds>({ inclusions: count, certificateTimestamps: count, signedTimes: count }),
-};
+  trustedRoot: objectOf<Build["trustedRoot"]>({ name: text, sha256 }),
+  demanded: objectOf<Build["demanded"]>({ inclusions: count, certificateTimestamps: count, signedTimes: count }),
+});
 
-const CLAIMS: MembersOf<Claims> = {
-  bootProofs: list(objectOf(BOOT_PROOF)),
-  appProofs: list(objectOf(APP_PROOF)),
-  activity: nullable(objectOf(ACTIVITY)),
-  signedBytes: optional(objectOf<SignedBytesClaims>({ bootProof: count, length: count, sha256, expected: flag })),
-  signUp: optional(objectOf<SignUp>({ organizationId: text, walletId: nullable(text), addresses: list(text) })),
-  provenance: optional(list(objectOf(PROVENANCE), 1)),
-};
+const CLAIMS = objectOf<Claims>({
+  bootProofs: list(BOOT_PROOF),
+  appProofs: list(
+    objectOf<Proof>({
+      bootProof: count,
+      type: text,
+      time: nullable(instant),
+      payload: anyObject,
+      expectation: nullable(count),
+      answers: nullable(objectOf<NonNullable<Proof["answers"]>>({ pointer: text, value: text })),
+    }),
+  ),
+  activity: nullable(ACTIVITY),
+  signedBytes: optional(
+    objectOf<NonNullable<Claims["signedBytes"]>>({ bootProof: count, length: count, sha256, expected: flag }),
+  ),
+  signUp: optional(
+    objectOf<NonNullable<Claims["signUp"]>>({ organizationId: text, walletId: nullable(text), addresses: list(text) }),
+  ),
+  provenance: optional(list(PROVENANCE, 1)),
+});
 
-const REPORT: MembersOf<Report> = {
+interface WrittenReport extends Report {
+  /** What a report from a bundle has (`reports.ts`). */
+  readonly bundle?: BundleFacts;
+}
+
+/** Shape of a report as JSON, with the members that `verify --format json` may add. */
+const WRITTEN = objectOf<WrittenReport>({
   format: oneOf("bootproof-report/1"),
   verdict,
   stale: flag,
@@ -212,36 +181,47 @@ const REPORT: MembersOf<Report> = {
   verifiedAt: instant,
   validationTime: nullable(instant),
   notApplied: optional(list(text)),
-  maxAge: optional(objectOf<AgeLimit>({ milliseconds: count, from: oneOf("policy", "caller") })),
+  maxAge: optional(objectOf<NonNullable<Report["maxAge"]>>({ milliseconds: count, from: oneOf("policy", "caller") })),
   refusedFor: optional(list(text, 1)),
-  evidence: list(objectOf(PIECE)),
-  checks: list(objectOf(CHECK)),
-  claims: nullable(objectOf(CLAIMS)),
-};
-
-type Packed = NonNullable<BundleFacts["packed"]>;
-
-/** The member `bundle` that a report from a bundle has (`reports.ts`). */
-const BUNDLE = objectOf<BundleFacts>({
-  policyFrom: oneOf("caller", "bundle"),
-  packed: nullable(
-    objectOf<Packed>({
-      now: instant,
-      verdict,
-      differences: list(
-        objectOf<Packed["differences"][number]>({ place: text, packed: nullable(text), anew: nullable(text) }),
-      ),
+  evidence: list(
+    objectOf<Report["evidence"][number]>({
+      subject,
+      name: nullable(text),
+      sha256: nullable(sha256),
+      latestOf: optional(text),
     }),
   ),
-  otherPolicy: optional(objectOf<ShownPolicy>({ name: text, version: count, sha256 })),
+  checks: list(
+    objectOf<Check>({
+      id: oneOf(...CHECK_IDS),
+      subject,
+      about: optional(subject),
+      name: optional(text),
+      status: keyOf<CheckStatus>({ pass: true, fail: true, warn: true, skip: true }),
+      detail: text,
+      expected: optional(text),
+      actual: optional(text),
+      advice: optional(text),
+      stale: optional(oneOf(true)),
+    }),
+  ),
+  claims: nullable(CLAIMS),
+  bundle: optional(
+    objectOf<BundleFacts>({
+      policyFrom: oneOf("caller", "bundle"),
+      packed: nullable(
+        objectOf<Packed>({
+          now: instant,
+          verdict,
+          differences: list(
+            objectOf<Packed["differences"][number]>({ place: text, packed: nullable(text), anew: nullable(text) }),
+          ),
+        }),
+      ),
+      otherPolicy: optional(objectOf<ShownPolicy>({ name: text, version: count, sha256 })),
+    }),
+  ),
 });
-
-interface WrittenReport extends Report {
-  readonly bundle?: BundleFacts;
-}
-
-/** Shape of a report as JSON, with the members that `verify --format json` may add. */
-const WRITTEN = objectOf<WrittenReport>({ ...REPORT, bundle: optional(BUNDLE) });
 
 /** Returns the JSON Schema of reports that `renderJson` and `verify --format json` write. */
 export function reportSchema(): JsonObject {

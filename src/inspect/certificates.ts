@@ -1,12 +1,12 @@
 /** Files of certificates, in DER and PEM. */
 import { equalBytes, fromBase64, fromUtf8 } from "../bytes.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
-import { MalformedError, attempt, faultsIn } from "../errors.js";
-import { type DescribedObject, type Inspected, UNREADABLE, faultList, fewFaults, inspectedAs } from "./described.js";
+import { MalformedError, attempt } from "../errors.js";
+import { type DescribedObject, type Inspected, UNREADABLE, fewFaults, flaw, within } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
 export async function inspectDer(der: Uint8Array): Promise<Inspected> {
-  return inspectedAs([], await shownCertificate(decodeCertificate(der)));
+  return { faults: [], says: await shownCertificate(decodeCertificate(der)) };
 }
 
 /** Maximum number of certificates, each of which is hashed. */
@@ -41,11 +41,11 @@ export async function inspectPem(kind: "certificate" | "certificates", bytes: Ui
     );
   }
   const isOne = kind === "certificate";
-  const faults = read.flatMap((one, at) => faultList(isOne ? one.faults : faultsIn(`[${at}]`, one.faults, ": ")));
+  const faults = read.flatMap((one, at) => (isOne ? one.faults : within(`[${at}]`, one)));
   if (encoded.length > MAX_CERTIFICATES)
-    faults.push(`${encoded.length} certificates, of which the first ${MAX_CERTIFICATES} are shown`);
+    faults.push(flaw(`${encoded.length} certificates, of which the first ${MAX_CERTIFICATES} are shown`));
   if (blocks.some(({ label }) => SECRET.test(label)))
-    faults.push("the file holds a private key, which is not shown: keep the file secret");
+    faults.push(flaw("the file holds a private key, which is not shown: keep the file secret"));
   const says = { ...(isOne ? certificates[0] : { certificates }), ...besideCertificates(text, blocks) };
   return { faults: fewFaults(faults), says };
 }
@@ -53,7 +53,7 @@ export async function inspectPem(kind: "certificate" | "certificates", bytes: Ui
 function readBlock(content: string): Certificate {
   const der = fromBase64(content.replace(/[ \t\r\n]/g, ""));
   if (der !== null) return decodeCertificate(der);
-  throw new MalformedError("certificate", [{ path: "", message: "not base64 between the PEM lines" }]);
+  throw new MalformedError("certificate", [flaw("not base64 between the PEM lines")]);
 }
 
 const NEIGHBOURS = ["the one before", "itself", "the one after"];

@@ -1,6 +1,6 @@
 /** Builds inspections. */
 import { type ValueBudget, isJsonObject } from "../decode/json.js";
-import { type Fault, faultText } from "../errors.js";
+import { type Fault, faultsIn } from "../errors.js";
 import { placeIn } from "./place.js";
 
 /** A JSON value. Undefined members are omitted. */
@@ -11,7 +11,7 @@ export interface DescribedObject {
 
 /** The content of a file or a part of it, and its violations of the format. */
 export interface Inspected {
-  readonly faults: readonly string[];
+  readonly faults: readonly Fault[];
   readonly says: Described;
 }
 
@@ -27,22 +27,19 @@ const MAX_FAULTS = 1000;
 /** Maximum number of entries in `leftOut`. */
 const MAX_CUTS = 100;
 
-export function inspectedAs(faults: readonly Fault[], says: Described): Inspected {
-  return { faults: faultList(faults), says };
-}
-
-export function faultList(faults: readonly Fault[]): string[] {
-  return faults.map((fault) => faultText([fault]));
-}
-
 /** Prefixes the faults of a part with its place. */
-export function within(place: string, part: Pick<Inspected, "faults"> | undefined): string[] {
-  return (part?.faults ?? []).map((fault) => `${place}: ${fault}`);
+export function within(place: string, part: Pick<Inspected, "faults"> | undefined): Fault[] {
+  return faultsIn(place, part?.faults ?? [], ": ");
 }
 
-export function fewFaults(faults: readonly string[]): string[] {
+/** A fault of the whole, without a place. */
+export function flaw(message: string): Fault {
+  return { path: "", message };
+}
+
+export function fewFaults(faults: readonly Fault[]): Fault[] {
   const rest = faults.length - MAX_FAULTS;
-  return rest > 0 ? [...faults.slice(0, MAX_FAULTS), `and ${rest} more`] : [...faults];
+  return rest > 0 ? [...faults.slice(0, MAX_FAULTS), flaw(`and ${rest} more`)] : [...faults];
 }
 
 export async function inspectEach<T>(
@@ -53,7 +50,7 @@ export async function inspectEach<T>(
   const inspected: Inspected[] = [];
   for (const item of items.slice(0, most)) inspected.push(await inspect(item));
   const faults = fewFaults(inspected.flatMap((one, index) => within(`[${index}]`, one)));
-  if (items.length > most) faults.push(`${items.length} entries, of which the first ${most} are shown`);
+  if (items.length > most) faults.push(flaw(`${items.length} entries, of which the first ${most} are shown`));
   return { faults, says: inspected.map(({ says }) => says) };
 }
 

@@ -1,6 +1,6 @@
 /** Attestation documents, manifests, envelopes and approvals. */
 import { equalBytes, toHex } from "../bytes.js";
-import { DOCUMENT_KEYS, readAttestationDocument } from "../decode/attestation-document.js";
+import { type AttestationDocument, DOCUMENT_KEYS, readAttestationDocument } from "../decode/attestation-document.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { COSE_SIGN1_TAG, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
@@ -16,7 +16,7 @@ import {
   decodeManifest,
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
-import { attempt } from "../errors.js";
+import { type Reading, attempt, wholeOf } from "../errors.js";
 import { algorithmFaults } from "../verify/attestation.js";
 import { sha256 } from "../verify/digest.js";
 import { manifestHash } from "../verify/manifest-binding.js";
@@ -27,18 +27,22 @@ import {
   type Inspected,
   UNKNOWN,
   UNREADABLE,
-  inspectedAs,
+  flaw,
   membersOf,
   restOf,
   unshown,
 } from "./described.js";
 import { shownObject, treeOf } from "./shown.js";
 
-export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
+/** Inspects a document. `document` is there if all of it could be decoded. */
+export async function inspectDocument(
+  bytes: Uint8Array,
+): Promise<Inspected & { readonly document?: AttestationDocument | undefined }> {
   const cose = attempt(() => decodeCoseSign1(bytes));
-  if (cose.value === undefined) return inspectedAs(cose.faults, null);
+  if (cose.value === undefined) return { faults: cose.faults, says: null };
   const { protectedHeader, unprotectedIsEmpty, payload, signature } = cose.value;
-  const { value, faults, unknownKeys } = readAttestationDocument(payload);
+  const reading = readAttestationDocument(payload);
+  const { value, faults, unknownKeys } = reading;
   const { moduleId, digest, timestamp, pcrs, certificate, cabundle = [], ...others } = value;
   const says = await shownObject({
     moduleId,
@@ -52,12 +56,17 @@ export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
     unprotectedHeader: unprotectedIsEmpty ? undefined : (decodeCbor(bytes, TAGGED) as CborValue[])[1],
     signature,
   });
+  const document = wholeOf(reading) ?? undefined;
+  const rest = document !== undefined && unknownKeys.length === 0 ? {} : unshownKeys(payload, reading);
+  const header = algorithmFaults(cose.value).map(flaw);
+  const unknown = unknownKeys.map((key) => flaw(`unknown key ${JSON.stringify(key)}`));
+  return { faults: [...header, ...faults, ...unknown], says: { ...says, ...rest }, document };
+}
+
+function unshownKeys(payload: Uint8Array, { value, faults }: Reading<AttestationDocument>): DescribedObject {
   const map = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true })).value;
-  const rest: DescribedObject =
-    map instanceof Map ? unshown(treeOf(map), { value, faults, members: MEMBERS }) : { [UNREADABLE]: toHex(payload) };
-  const header = algorithmFaults(cose.value).map((message) => ({ path: "", message }));
-  const unknown = unknownKeys.map((key) => ({ path: "", message: `unknown key ${JSON.stringify(key)}` }));
-  return inspectedAs([...header, ...faults, ...unknown], { ...says, ...rest });
+  if (!(map instanceof Map)) return { [UNREADABLE]: toHex(payload) };
+  return unshown(treeOf(map), { value, faults, members: MEMBERS });
 }
 
 const inCamelCase = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -96,7 +105,7 @@ async function inspectEither<T>(
   const literal = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
   const json = literal === undefined ? undefined : plainNumbers(literal).value;
   const unread = json === undefined ? null : { [UNREADABLE]: json as Described };
-  return inspectedAs(faults, value === undefined ? unread : await show(value, json));
+  return { faults, says: value === undefined ? unread : await show(value, json) };
 }
 
 /**

@@ -20,10 +20,8 @@ import {
   type Inspected,
   UNREADABLE,
   besideIn,
-  faultList,
   inspectEach,
   membersOf,
-  inspectedAs,
   unshown,
   within,
 } from "./described.js";
@@ -34,19 +32,34 @@ import { shownObject } from "./shown.js";
 const MAX_BOOT_PROOFS = 256;
 
 export async function inspectBootProof(json: unknown): Promise<Inspected> {
+  const read = readBootProof(json);
+  const { attestationDocument, manifest, manifestEnvelope } = read.value;
+  const parts = {
+    attestationDocument: attestationDocument && (await inspectDocument(attestationDocument)),
+    manifest: manifest ? await inspectManifest(manifest) : undefined,
+    manifestEnvelope: manifestEnvelope && (await inspectEnvelope(manifestEnvelope)),
+  };
+  const says = await bootProofTree(json, read, {
+    attestationDocument: parts.attestationDocument?.says,
+    manifest: parts.manifest?.says,
+    manifestEnvelope: withoutRepetition(parts.manifestEnvelope?.says, parts.manifest?.says),
+  });
+  const inParts = Object.entries(parts).flatMap(([name, part]) => within(name, part));
+  return { faults: [...read.faults, ...inParts], says };
+}
+
+/** Returns a boot proof whose parts are trees already. */
+export async function bootProofTree(
+  json: unknown,
+  { value, faults }: Reading<BootProof>,
+  parts: Readonly<Record<"attestationDocument" | "manifest" | "manifestEnvelope", Described | undefined>>,
+): Promise<DescribedObject> {
   const inside = unwrap(json, "bootProof");
   const form = provisioningForm(inside);
-  const { value, faults } = readBootProof(json);
-  const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
-  const manifest = value.manifest ? await inspectManifest(value.manifest) : undefined;
-  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope));
-  const parts = { attestationDocument: document, manifest, manifestEnvelope: envelope };
-  const areRead = Object.entries(parts).map(([name, part]) => [name, part?.says ? true : undefined] as const);
-  const says = {
+  const areRead = Object.entries(parts).map(([name, part]) => [name, part ? true : undefined] as const);
+  return {
     ...(await shownClaims(value, form, membersOf(inside))),
-    attestationDocument: document?.says,
-    manifest: manifest?.says,
-    manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
+    ...parts,
     ...unshown(inside, {
       value: { ...value, ...Object.fromEntries(areRead) },
       faults,
@@ -54,8 +67,6 @@ export async function inspectBootProof(json: unknown): Promise<Inspected> {
     }),
     ...besideIn(json, "bootProof"),
   };
-  const inParts = Object.entries(parts).flatMap(([name, part]) => within(name, part));
-  return { faults: [...faultList(faults), ...inParts], says };
 }
 
 export function inspectBootProofs(list: readonly unknown[]): Promise<Inspected> {
@@ -100,7 +111,7 @@ export async function inspectAppProof(
 ): Promise<Inspected> {
   const proof = unwrap(json, "appProof");
   const { value, faults } = readAppProof(proof);
-  if (!isJsonObject(proof)) return inspectedAs(faults, { [UNREADABLE]: proof as Described });
+  if (!isJsonObject(proof)) return { faults, says: { [UNREADABLE]: proof as Described } };
   const { scheme, publicKey, proofPayload, signature } = value;
   const payload = proofPayload === undefined ? undefined : readAppProofPayloadText(proofPayload, budget);
   const { timestampMs, json: payloadJson } = payload?.value ?? {};
@@ -113,7 +124,7 @@ export async function inspectAppProof(
     ...besideIn(json, "appProof"),
   };
   const own = (payload?.faults ?? []).filter(({ path }) => !isUntimed || path !== "timestampMs");
-  return { faults: [...faultList(faults), ...faultList(own).map((fault) => `proofPayload: ${fault}`)], says };
+  return { faults: [...faults, ...within("proofPayload", { faults: own })], says };
 }
 
 const UNTIMED = "not signed: verification accepts it only if the policy lists its type in appProofs.untimed";
@@ -133,7 +144,7 @@ export function inspectAppProofs(proofs: readonly unknown[]): Promise<Inspected>
 export async function inspectActivity(json: unknown): Promise<Inspected> {
   const { value, faults } = readActivity(json);
   const inside = unwrap(json, "activity");
-  if (!isJsonObject(inside)) return inspectedAs(faults, { [UNREADABLE]: json as Described });
+  if (!isJsonObject(inside)) return { faults, says: { [UNREADABLE]: json as Described } };
   const known = Object.entries(inside).filter(([name]) => ACTIVITY_MEMBERS.includes(name));
   const members = Object.fromEntries(known) as DescribedObject;
   const own = await withAppProofs(members);
@@ -142,7 +153,7 @@ export async function inspectActivity(json: unknown): Promise<Inspected> {
   const repetition = await withAppProofs(membersOf(activity));
   const requested = typeof value.requestedAt === "number" ? new Date(value.requestedAt).toISOString() : undefined;
   return {
-    faults: [...faultList(faults), ...own.faults, ...within("result.activity", repetition)],
+    faults: [...faults, ...own.faults, ...within("result.activity", repetition)],
     says: {
       "(requested)": requested,
       ...(own.says as DescribedObject),

@@ -6,7 +6,7 @@ import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { decodePublishedPcrs } from "../decode/published-pcrs.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
-import { type Fault, attempt } from "../errors.js";
+import { type Fault, attempt, faultText } from "../errors.js";
 import {
   type Described,
   type DescribedObject,
@@ -15,11 +15,10 @@ import {
   UNKNOWN,
   UNREADABLE,
   besideOurs,
-  faultList,
   fewFaults,
+  flaw,
   inspectEach,
   membersOf,
-  inspectedAs,
   restOf,
   within,
 } from "./described.js";
@@ -44,7 +43,7 @@ const BUNDLE_PARTS: Readonly<
 export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   const members = membersOf(json);
   const says: Record<string, Described | undefined> = {};
-  const faults = faultList(attempt(() => decodeBundle(json)).faults);
+  const faults = [...attempt(() => decodeBundle(json)).faults];
   for (const [name, inspect] of Object.entries(BUNDLE_PARTS)) {
     const value = members[name];
     const part = value === undefined ? undefined : await inspect?.(value as JsonValue);
@@ -57,7 +56,7 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
 
 /** Shows `ours` before the members of a file. */
 function besideMembers(ours: DescribedObject, json: JsonValue, faults: readonly Fault[] = []): Inspected {
-  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
+  return { faults, says: { ...ours, ...besideOurs(ours, membersOf(json)) } };
 }
 
 /** Shows an envelope with the content of its payload. */
@@ -73,7 +72,7 @@ export function inspectFeed(bytes: Uint8Array): Promise<Inspected> {
   const lines = (fromUtf8(bytes) ?? "").replace(/\n$/, "").split("\n");
   return inspectEach(lines, MAX_VERSIONS, (line) => {
     const { value, faults } = attempt(() => parseJson(line));
-    return value === undefined ? inspectedAs(faults, line) : inspectSigned(value);
+    return value === undefined ? { faults, says: line } : inspectSigned(value);
   });
 }
 
@@ -103,15 +102,15 @@ export function inspectApiKey(json: JsonValue | undefined): Inspected {
     publicKey: isPublic ? publicKey : "not shown: not a public key",
     "(not shown)": Object.keys(others),
   };
-  return { faults: [secret], says };
+  return { faults: [flaw(secret)], says };
 }
 
 /** Inspects the PCRs of an image. A file in another form is shown as lines. */
 export function inspectPublishedPcrs(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
-  if (value === undefined) return inspectedAs(faults, { [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
+  if (value === undefined) return { faults, says: { [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) } };
   const pcrs = Object.entries(value).map(([index, pcr]) => [`PCR${index}`, toHex(pcr)]);
-  return inspectedAs(faults, Object.fromEntries(pcrs));
+  return { faults, says: Object.fromEntries(pcrs) };
 }
 
 /** Parses the text of a YAML file, with every scalar as text. */
@@ -127,22 +126,24 @@ export async function inspectRelease(
 ): Promise<Inspected> {
   if (json !== undefined) return releaseOf(json);
   const text = fromUtf8(bytes)!;
-  if (readYaml === undefined) return { faults: [NO_READER], says: { lines: text.split(/\r?\n/) } };
+  if (readYaml === undefined) return { faults: [flaw(NO_READER)], says: { lines: text.split(/\r?\n/) } };
   const read = await readYaml(text);
   const { value, faults } = attempt(() => copyJson(read));
-  return value === undefined ? inspectedAs(faults, null) : releaseOf(value);
+  return value === undefined ? { faults, says: null } : releaseOf(value);
 }
 
 /** Inspects a release. Version and applications are shown unchanged, with the faults that prevent pinning. */
 function releaseOf(json: JsonValue): Inspected {
-  if (!isJsonObject(json)) return inspectedAs([], { [UNREADABLE]: json as Described });
+  if (!isJsonObject(json)) return { faults: [], says: { [UNREADABLE]: json as Described } };
   const { version, ...applications } = json as DescribedObject;
   const names = Object.keys(applications);
   const faults = names.slice(0, MAX_APPLICATIONS).flatMap((name) => {
     const alone = { ...(version !== undefined && { version }), [name]: applications[name] };
-    return faultList(attempt(() => policyFromRelease(alone, name)).faults).map((fault) =>
-      fault.startsWith("deployments[0].") ? `${name}: ${fault.slice("deployments[0].".length)}` : fault,
-    );
+    return attempt(() => policyFromRelease(alone, name)).faults.map(({ path, message }) => {
+      const [, own] = /^deployments\[0\]\.(.*)$/s.exec(path) ?? [];
+      return { path: own === undefined ? path : `${name}: ${own}`, message };
+    });
   });
-  return { faults: fewFaults([...new Set(faults)]), says: { version, ...applications } };
+  const once = new Map(faults.map((fault) => [faultText([fault]), fault]));
+  return { faults: fewFaults([...once.values()]), says: { version, ...applications } };
 }

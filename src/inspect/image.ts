@@ -3,7 +3,7 @@ import type { ImageHeader } from "../image/header.js";
 import { readImage } from "../image/reader.js";
 import { type SignatureReading, readSignature } from "../image/signature.js";
 import type { ByteStream } from "../image/stream.js";
-import { type Described, type Inspected, inspectedAs } from "./described.js";
+import type { Described, Inspected } from "./described.js";
 import { shownObject } from "./shown.js";
 
 /** Inspects an image. Reads the whole stream to find every fault, but computes no PCRs and verifies no signature. */
@@ -11,13 +11,14 @@ export async function inspectImageStream(stream: ByteStream): Promise<Inspected>
   const { header, size, sections, commandLine, metadata, signature: section, faults } = await readImage(stream);
   const signature = section && readSignature(section);
   if (signature !== null) faults.pushAll(signature.faults);
-  return inspectedAs(faults, {
+  const says = {
     ...(await shownObject({ header: header && headerOf(header), sections })),
     "(read)": `${size} bytes`,
     commandLine,
     metadata: metadata as Described,
     ...(await shownObject({ signature: signature && signatureOf(signature) })),
-  });
+  };
+  return { faults, says };
 }
 
 function headerOf({ sectionCount, crc, ...others }: ImageHeader): object {

@@ -6,7 +6,7 @@ import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
-import { attemptLater } from "../errors.js";
+import { type Fault, attemptLater, faultText } from "../errors.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
 import {
@@ -15,10 +15,9 @@ import {
   type Inspected,
   besideIn,
   bounded,
-  faultList,
   fewFaults,
+  flaw,
   within,
-  inspectedAs,
   membersOf,
 } from "./described.js";
 import { inspectApproval, inspectDocument, inspectEnvelope, inspectManifest } from "./documents.js";
@@ -79,7 +78,7 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
   const { value: json, faults: numbers } = literal === undefined ? NO_JSON : plainNumbers(literal);
   const { faults, says } = await INSPECTORS[kind]({ ...recognised, json: json! }, options);
   // Faults of numbers are left out for an API key file, because they quote the numbers, which may be secret.
-  const all = kind === "API key" ? faults : [...faults, ...faultList(numbers)];
+  const all = kind === "API key" ? faults : [...faults, ...numbers];
   return inspectionOf({ kind, encoding, faults: all, says });
 }
 
@@ -90,12 +89,12 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
 export async function inspectReleaseFiles(
   files: Iterable<readonly [path: string, bytes: Uint8Array]>,
 ): Promise<Inspection> {
-  const [says, faults]: [[string, Described][], string[]] = [[], []];
+  const [says, faults]: [[string, Described][], Fault[]] = [[], []];
   for (const [path, bytes] of files) {
     const { value, faults: own } = await attemptLater(() => inspectUnverified(bytes));
-    const one = value ?? { faults: value === null ? ["not recognised"] : faultList(own), says: null };
-    says.push([path, one.says]);
-    faults.push(...within(path, one));
+    const flaws = value === null ? [flaw("not recognised")] : (value?.faults.map(flaw) ?? own);
+    says.push([path, value?.says ?? null]);
+    faults.push(...within(path, { faults: flaws }));
   }
   return inspectionOf({
     kind: "release",
@@ -115,7 +114,8 @@ export async function inspectImageUnverified(stream: ByteStream): Promise<Inspec
 
 function inspectionOf({ kind, encoding, faults, says }: Inspected & Pick<Recognised, "kind" | "encoding">): Inspection {
   const { value, leftOut } = bounded(says, { left: MAX_VALUES });
-  return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults, leftOut, says: value };
+  const texts = faults.map((fault) => faultText([fault]));
+  return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults: texts, leftOut, says: value };
 }
 
 const NO_JSON = { value: undefined, faults: [] } as const;
@@ -144,8 +144,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   policy: ({ json }) => inspectPolicy(json),
   "policy feed": ({ bytes }) => inspectFeed(bytes),
   "signed policy": ({ json }) => inspectSigned(json),
-  "policy signers": ({ json }) => inspectedAs([], membersOf(json)),
-  "policy state": ({ json }) => inspectedAs([], membersOf(json)),
+  "policy signers": ({ json }) => ({ faults: [], says: membersOf(json) }),
+  "policy state": ({ json }) => ({ faults: [], says: membersOf(json) }),
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
   approval: ({ bytes }) => inspectApproval(bytes),
@@ -163,6 +163,6 @@ async function inspectList(
 ): Promise<Inspected> {
   const { faults, says } = await inspect(Array.isArray(list) ? list : []);
   const { [BESIDE]: beside } = besideIn(json, wrapper);
-  const all = [...faultList(evidenceBesideMember(json, wrapper, piece)), ...faults];
+  const all = [...evidenceBesideMember(json, wrapper, piece), ...faults];
   return { faults: all, says: beside === undefined ? says : { [wrapper]: says, [BESIDE]: beside } };
 }

@@ -4,7 +4,7 @@ import { QUESTIONS, scopeOf } from "../appraise/questions.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
-import { type Described, type DescribedObject, type Inspected, besideOurs, inspectedAs } from "./described.js";
+import { type Described, type DescribedObject, type Inspected, besideOurs } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
 const MAX_DEPLOYMENTS = 1000;
@@ -12,7 +12,7 @@ const MAX_TRUST_ANCHORS = 100;
 
 export async function inspectPolicy(json: JsonValue): Promise<Inspected> {
   const { faults } = attempt(() => parsePolicy(json as object, WITHOUT_FILES));
-  return inspectedAs(faults, isJsonObject(json) ? await describePolicy(json) : (json as Described));
+  return { faults, says: isJsonObject(json) ? await describePolicy(json) : (json as Described) };
 }
 
 /**

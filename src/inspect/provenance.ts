@@ -15,12 +15,11 @@ import {
   type Inspected,
   UNKNOWN,
   UNREADABLE,
-  faultList,
   inspectEach,
   membersOf,
   definedMembers,
-  inspectedAs,
   restOf,
+  within,
 } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
@@ -35,7 +34,7 @@ export async function inspectProvenance(bytes: Uint8Array, json: JsonValue | und
 }
 
 export async function inspectTrustedRoot(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {
-  const unchanged = (root: JsonValue): Inspected => inspectedAs([], root as Described);
+  const unchanged = (root: JsonValue): Inspected => ({ faults: [], says: root as Described });
   return json === undefined ? inspectLines(bytes, unchanged) : unchanged(json);
 }
 
@@ -45,7 +44,7 @@ function inspectLines(
 ): Promise<Inspected> {
   return inspectEach(jsonLines(fromUtf8(bytes) ?? ""), MAX_LINES, ({ text }) => {
     const { value, faults } = attempt(() => parseJson(text));
-    return value === undefined ? inspectedAs(faults, { [UNREADABLE]: text }) : inspect(value);
+    return value === undefined ? { faults, says: { [UNREADABLE]: text } } : inspect(value);
   });
 }
 
@@ -95,6 +94,5 @@ async function inspectBundle(json: JsonValue): Promise<Inspected> {
     ]),
     [UNKNOWN]: restOf(json, read),
   };
-  const ofCertificate = faultList(identity?.faults ?? []).map((fault) => `certificate: ${fault}`);
-  return { faults: [...faultList([...faults, ...release.faults]), ...ofCertificate], says };
+  return { faults: [...faults, ...release.faults, ...within("certificate", identity)], says };
 }

@@ -1,5 +1,6 @@
 /** The evidence as rows: each piece with its name and digest, as it was received, and decoded. */
 import { fromUtf8, toHex } from "../bytes.js";
+import { faultText } from "../errors.js";
 import { copyInput, withoutPrototype } from "../decode/input.js";
 import type { InputPiece } from "../inputs.js";
 import { type Inspected, bounded } from "../inspect/described.js";
@@ -47,7 +48,11 @@ function pieceRow({ subject, piece }: InputPiece, { received, faults, says }: Co
     fold: "closed",
     below: [
       ...(asked === null ? [] : [{ text: newest }]),
-      ...labelled("Faults in its format:", faults, { tone: "bad" }),
+      ...labelled(
+        "Faults in its format:",
+        faults.map((fault) => faultText([fault])),
+        { tone: "bad" },
+      ),
       ...(received === null
         ? []
         : [{ text: "As received", fold: "closed" as const, below: [{ text: received, isCommand: true }] }]),
@@ -65,7 +70,7 @@ async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promi
   if (input.value === undefined)
     return {
       received,
-      faults: input.faults.map(({ message }) => message),
+      faults: input.faults,
       says: typeof value === "string" ? value : null,
     };
   return {

@@ -180,7 +180,7 @@ function setOf({ release }: Readable): SetPin {
 /** Returns a phrase if too few approvers of the release are in the set, and null otherwise. */
 export function shortOf({ approvers }: Readable, { threshold, members }: SetPin, source: string): string | null {
   const reached = new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => members.includes(key))).size;
-  return reached >= threshold ? null : `${reached} of its approvers are in ${source}, expected ${threshold}`;
+  return reached >= threshold ? null : `its approvers in ${source}: ${reached}, expected ${threshold}`;
 }
 
 function stepBetween(before: Readable, after: Readable): ReleaseStep {

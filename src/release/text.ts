@@ -3,6 +3,7 @@ import { listed } from "../errors.js";
 import { CHANGES, SEVERITIES } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
 import { SEVERITY_TONES } from "../diff/text.js";
+import { numbered } from "../report/facts.js";
 import { printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import { type Doc, type Row, type Tone, rows, section, words } from "../show/doc.js";
@@ -20,6 +21,11 @@ const TONES: Readonly<Record<ReleaseStatus, Tone>> = {
 const MAX_NAME = 160;
 const WANTED = "check: expected the awaited result of checkReleases";
 const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
+const DEMANDS: Readonly<Record<ReleaseCheck["demand"], string>> = {
+  "manifest set": "Demanded: approvals of the manifest set that was given.",
+  policy: "Demanded: approvals of the manifest sets that the policy pins.",
+  none: "Demanded: no manifest set.",
+};
 const NOT_ANCHORED = "not anchored: too few approvers in the set of a good release before it, or in a demanded set";
 
 /**
@@ -32,14 +38,15 @@ export function renderReleaseCheck(check: ReleaseCheck, options: LineOptions = {
 }
 
 function releaseDoc({ good, demand, counts, releases, histories, unknowable }: ReleaseCheck): Doc {
-  const numbers = (Object.keys(TONES) as ReleaseStatus[]).filter((status) => counts[status] > 0);
-  const text = numbers.map((status) => `${counts[status]} ${status}`).join(", ");
+  const statuses = (Object.keys(TONES) as ReleaseStatus[]).filter((status) => counts[status] > 0);
+  const isAll = statuses.join() === "good";
+  const text = isAll
+    ? numbered(counts.good, "release")
+    : statuses.map((status) => `${counts[status]} ${status}`).join(", ");
   const others = releases.filter(({ place }) => place === null);
   const head = [
     words(`${good ? "good" : "not good"}: ${text === "" ? "nothing was checked" : text}`, "strong"),
-    words(
-      `Demanded: ${demand === "none" ? "no manifest set" : `the ${demand === "policy" ? "policy's sets" : demand}`}.`,
-    ),
+    words(DEMANDS[demand]),
     ...(counts.older > 0 ? [words(OLDER)] : []),
   ];
   return {

@@ -47,8 +47,8 @@ function verdictSection(review: ManifestReview): Section {
     : `DO NOT APPROVE: ${faults.length} ${faults.length === 1 ? "fault" : "faults"}.`;
   const facts: Row[] = [
     { label: "manifest", text: `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}` },
-    { label: "built", text: measured.length === 0 ? "nothing was given" : listed(measured) },
-    { label: "signs", text: "the hash that an approval signs:" },
+    { label: "build", text: measured.length === 0 ? "no image and no binary was given" : listed(measured) },
+    { label: "hash", text: "an approval signs it:" },
   ];
   return {
     blocks: [{ kind: "verdict", text, tone: ok ? "good" : "bad" }, rows(facts), { kind: "value", text: manifestHash }],
@@ -70,8 +70,8 @@ function deploymentRow({ name, pins, notCompared }: ReviewedDeployment): Row {
   const named = (holds: boolean): string => listed(pins.filter((one) => one.holds === holds).map(({ pin }) => pin));
   const list: Row[] = [
     { label: "holds", text: named(true) },
-    { label: "does not", text: named(false) },
-    { label: "not here", text: notCompared.length === 0 ? "" : `${listed(notCompared)}: only a boot proof shows it` },
+    { label: "differs", text: named(false) },
+    { label: "not shown", text: notCompared.length === 0 ? "" : `${listed(notCompared)}: only a boot proof shows it` },
   ];
   return { label: quoted(name, MAX_NAME), below: list.filter(({ text }) => text !== "") };
 }

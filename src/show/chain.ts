@@ -31,10 +31,22 @@ const LINKS: Readonly<Record<ChainLink, readonly [title: string, asks: string, .
   other: ["Other checks", "What else does the report check?"],
 };
 
+/** Why evidence that was not rejected may have no checks of a link. */
+const NONE: Readonly<Partial<Record<ChainLink, string>>> = {
+  manifest: "A bare attestation document comes without a manifest.",
+  approvals: "A bare attestation document comes without approvals.",
+  key: "Only the application defines what the key of a bare document is for.",
+  "app-proofs": "There is no app proof.",
+  claims: "There is no app proof or activity, so nothing is claimed.",
+  policy: "Without a policy, neither the owner of the enclave nor the code in it is checked.",
+};
+const NO_CHECK = "The report has no check of this.";
+
 /** Links whose content the hardware attests. The image states that of the others. */
 const OF_HARDWARE: readonly ChainLink[] = ["anchor", "certificates", "document", "measurements", "other"];
 
-type Judged = readonly [word: string, tone: Tone];
+/** The state of a link in words, and a sentence where the words do not explain themselves. */
+type Judged = readonly [word: string, tone: Tone, reason?: string | undefined];
 /** The claims of the boot proofs that a link rests on; undefined for one of which the report claims nothing. */
 type Claimed = readonly (BootProofClaims | undefined)[];
 
@@ -47,7 +59,7 @@ export function chainSections(report: Report): Section[] {
     const below = linkRows(checks, bootsOf(subject, report), report);
     return { id: labelOf(subject, report), text: countWords(checks, report), fold, below };
   });
-  const all = boots.length > 1 ? chains : linkRows(report.checks, [0], report);
+  const all = boots.length > 1 ? chains : linkRows(report.checks, [0], report, true);
   return section("Chain of trust", [rows(all)]);
 }
 
@@ -59,14 +71,17 @@ function bootsOf(subject: CheckSubject, { claims }: Report): number[] {
   return [...(claims?.bootProofs ?? []).keys()];
 }
 
-function linkRows(checks: readonly Check[], boots: readonly number[], report: Report): Row[] {
+/** Returns the links, of a whole chain also those without checks. */
+function linkRows(checks: readonly Check[], boots: readonly number[], report: Report, isWhole = false): Row[] {
   const byLink = grouped(checks, ({ id }) => checkRow(id)?.link ?? "other");
+  const claims = boots.map((boot) => report.claims?.bootProofs[boot]);
+  let failed: string | undefined;
   return (Object.keys(LINKS) as ChainLink[]).flatMap((name) => {
     const own = byLink.get(name) ?? [];
-    if (own.length === 0) return [];
+    if (own.length === 0 && (!isWhole || name === "other")) return [];
     const [title, asks] = LINKS[name];
-    const claims = boots.map((boot) => report.claims?.bootProofs[boot]);
-    const [label, tone] = judged(name, own, claims, report);
+    const [label, tone, reason] = judged(name, own, { claims, report, above: failed });
+    if (tone === "bad") failed ??= title;
     const [inSight, others] = [true, false].map((wanted) => own.filter((check) => isInSight(check, report) === wanted));
     const rest = `${inSight!.length > 0 ? "other " : ""}check${others!.length === 1 ? "" : "s"}`;
     const folded: Row = {
@@ -74,7 +89,11 @@ function linkRows(checks: readonly Check[], boots: readonly number[], report: Re
       fold: "closed",
       below: others!.map((check) => wholeRow(check, report)),
     };
-    const below = [...inSight!.map((check) => wholeRow(check, report)), ...(others!.length > 0 ? [folded] : [])];
+    const below = [
+      ...(reason === undefined ? [] : [{ text: reason }]),
+      ...inSight!.map((check) => wholeRow(check, report)),
+      ...(others!.length > 0 ? [folded] : []),
+    ];
     return [{ label, tone, text: `${title}: ${asks}`, below }];
   });
 }
@@ -83,16 +102,46 @@ function isInSight(check: Check, report: Report): boolean {
   return isBad(check) || (check.status === "warn" && !isNote(check, report));
 }
 
-/** Returns the state of a link in words. The first rule that fits decides. */
-function judged(name: ChainLink, checks: readonly Check[], claims: Claimed, report: Report): Judged {
+interface Judging {
+  readonly claims: Claimed;
+  readonly report: Report;
+  /** The title of the first link above that failed. */
+  readonly above: string | undefined;
+}
+
+/** Returns the state of a link. The first rule that fits decides. */
+function judged(name: ChainLink, checks: readonly Check[], { claims, report, above }: Judging): Judged {
   const failed = checks.filter(isBad);
-  if (failed.length > 0) return [failed.every(({ stale }) => stale === true) ? "Failed: too old" : "Failed", "bad"];
-  if (checks.every(({ status }) => status === "skip")) return [openWord(name, claims), "quiet"];
-  if (name === "other" || !isBelieved(claims, report)) return ["Not proven", "quiet"];
+  if (failed.length > 0) {
+    const word = failed.every(({ stale }) => stale === true) ? "Failed: too old" : "Failed";
+    return [word, "bad", failed.length > 1 ? `${failed.length} of its ${checks.length} checks failed.` : undefined];
+  }
+  if (checks.length === 0) return ["Not checked", "quiet", (report.claims && NONE[name]) ?? NO_CHECK];
+  if (checks.every(({ status }) => status === "skip"))
+    return [openWord(name, claims), "quiet", `No check could be run: ${detailsOf(checks)}.`];
+  if (name === "other") return ["Not proven", "quiet", "This version does not know what these checks prove."];
+  if (!isBelieved(claims, report)) return ["Not proven", "quiet", whyUnbelieved(report, above)];
+  return undecided(name, checks, claims) ?? doubtWord(name, claims) ?? warnedWord(checks, report) ?? ["Proven", "good"];
+}
+
+/** What takes the place of "Proven" where none of the checks that decide it passed. */
+function undecided(name: ChainLink, checks: readonly Check[], claims: Claimed): Judged | undefined {
   const [, , ...decidedBy] = LINKS[name];
-  const isDecided = checks.some(({ id, status }) => decidedBy.includes(id) && /^(?:pass|warn)$/.test(status));
-  if (!isDecided) return [openWord(name, claims), "quiet"];
-  return doubtWord(name, claims) ?? warnedWord(checks, report) ?? ["Proven", "good"];
+  const deciding = checks.filter(({ id }) => decidedBy.includes(id));
+  if (deciding.some(({ status }) => /^(?:pass|warn)$/.test(status))) return undefined;
+  const why = deciding.length === 0 ? "the report has no such check" : detailsOf(deciding);
+  return [openWord(name, claims), "quiet", `${decidedBy.join(" or ")} would prove this, but was not run: ${why}.`];
+}
+
+function whyUnbelieved(report: Report, above: string | undefined): string {
+  if (above !== undefined) return `Nothing failed here, but it depends on a link above that failed (${above}).`;
+  const isRejected = !isGoodVerdict(report.verdict) || hasBadChecks(report);
+  if (isRejected) return "Nothing failed here, but the evidence as a whole was rejected: do not trust any of it.";
+  return "The report claims nothing of the boot proof.";
+}
+
+function detailsOf(checks: readonly Check[]): string {
+  return [...new Set(checks.map(({ detail }) => detail))].join("; ");
 }
 
 /** Nothing of rejected evidence is believed, whatever passed. */
@@ -100,14 +149,22 @@ function isBelieved(claims: Claimed, report: Report): boolean {
   return isGoodVerdict(report.verdict) && !hasBadChecks(report) && claims.length > 0 && !claims.includes(undefined);
 }
 
+const WORTHLESS = "These statements are consistent, but prove nothing.";
+
 /** Returns what takes the place of "Proven" where only an image, or code in debug mode, vouches for the link. */
 function doubtWord(name: ChainLink, claims: Claimed): Judged | undefined {
-  if (name === "measurements" && claims.some((boot) => boot!.image.debug)) return ["Not proven", "quiet"];
+  const isDebug = claims.some((boot) => boot!.image.debug);
+  if (name === "measurements" && isDebug)
+    return ["Not proven", "quiet", "Debug mode was found and allowed: it is not proven which code runs."];
   if (OF_HARDWARE.includes(name)) return undefined;
   const speakers = claims.map((boot) => speakerOf(boot!));
+  if (speakers.includes("its image")) {
+    const why = isDebug ? "In debug mode it is not known which code states this." : "No policy pins the image.";
+    return ["Image's word", "quiet", `${why} ${WORTHLESS}`];
+  }
   // The link of the policy also rests on PCRs, which the hardware attests.
-  const isDoubted = speakers.includes("its image") || (name !== "policy" && speakers.includes("its application"));
-  return isDoubted ? ["Image's word", "quiet"] : undefined;
+  if (name === "policy" || !speakers.includes("its application")) return undefined;
+  return ["Image's word", "quiet", `The enclave committed to no manifest (legacy), and no pin holds it. ${WORTHLESS}`];
 }
 
 /** Addresses among the claims may be proven, though nothing was compared with a request. */
@@ -135,7 +192,9 @@ function wholeRow(check: Check, report: Report): Row {
   const compared = check.status === "pass" ? [] : comparedRows(shown, LINES);
   const isWhole = compared.length === 0 || compared.every(({ text }) => values.some((row) => row.text === text));
   const whole: Row[] = isWhole ? [] : [{ text: "Both values, whole", fold: "closed", below: values }];
-  const below = [...(compared.length === 0 ? values : [...compared, ...whole]), ...adviceRows(shown)];
+  const title = checkRow(check.id)?.title;
+  const holds = title === undefined ? [] : [{ text: `Holds when ${title}.` }];
+  const below = [...holds, ...(compared.length === 0 ? values : [...compared, ...whole]), ...adviceRows(shown)];
   const isKnown = check.status === "fail" || !isBad(check);
   const prefix = isKnown ? "" : `unknown status ${printable(String(check.status))}: `;
   return { ...rowOfCheck(shown, WHOLE, { prefix }), below };

@@ -96,6 +96,11 @@ export function isValue(text: string): boolean {
   return !text.includes(" ") || /\[(?:[0-9a-f]{2})+\]/.test(text);
 }
 
+/** Returns the text with a capital letter, unless it begins with a name. */
+export function asSentence(text: string): string {
+  return /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
 /** The sentence of an inspection or a difference that says what nobody has verified. */
 export function notVerified(one: { readonly "NOT VERIFIED": string }): VerdictLine {
   return { kind: "verdict", text: `NOT VERIFIED: ${one["NOT VERIFIED"]}`, tone: "warning" };

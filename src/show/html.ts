@@ -2,7 +2,7 @@
 import { lastOf } from "../bytes.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
-import { type Block, type Doc, type Row, type Section, isValue } from "./doc.js";
+import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";
 import { type Markup, element } from "./markup.js";
 
 /** Returns an element for each section. */
@@ -37,12 +37,11 @@ function warningsTogether(blocks: readonly Block[]): (Other | string[])[] {
 }
 
 function warningList(texts: readonly string[]): Markup {
-  const sentences = texts.map((text) => text.charAt(0).toUpperCase() + text.slice(1));
   return element(
     "div",
     { class: "warnings" },
     element("strong", {}, numbered(texts.length, "warning")),
-    listOf(sentences),
+    listOf(texts.map(asSentence)),
   );
 }
 
@@ -51,8 +50,7 @@ function written(block: Other): Markup {
     case "verdict": {
       const [, word, count = null, rest] = /^(.*?)( with \d+ warnings?)?: (.*)$/s.exec(printable(block.text))!;
       const title = element("h1", {}, word!, count && element("span", { class: "count" }, count));
-      const sentence = rest!.charAt(0).toUpperCase() + rest!.slice(1);
-      return element("header", { class: `verdict tone-${block.tone}` }, title, element("p", {}, sentence));
+      return element("header", { class: `verdict tone-${block.tone}` }, title, element("p", {}, asSentence(rest!)));
     }
     case "words":
       return element("p", toneOf(block), printable(block.text));

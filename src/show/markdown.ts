@@ -1,7 +1,7 @@
 /** Writes a document as Markdown for GitHub. No text becomes a link, an image, a mention, a reference or HTML. */
 import { lastOf, toUtf8 } from "../bytes.js";
 import { printable } from "../report/printable.js";
-import { type Block, type Doc, type Row, type Section, isValue } from "./doc.js";
+import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";
 
 /** Limit of the lists of a section in bytes, because GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_LIST = 250_000;
@@ -41,7 +41,7 @@ function blockText(block: Block, most: number): string {
   switch (block.kind) {
     case "verdict": {
       const end = block.text.indexOf(":");
-      const rest = block.text.slice(end + 1).trim();
+      const rest = asSentence(block.text.slice(end + 1).trim());
       return [`## ${plain(block.text.slice(0, end))}`, ...(rest === "" ? [] : [`**${plain(rest)}**`])].join("\n\n");
     }
     case "warning":

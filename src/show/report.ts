@@ -190,8 +190,10 @@ export function summaryDoc(report: Report, notices: readonly Notice[], look: Loo
   const head = [
     { ...verdictBlock(report, notices, false), lines: MOST.verdict },
     ...warningBlocks(warningsOf(report, notices)),
-    ...factLines(report, 1).map((text) => cut(text, report.claims === null ? 1 : MOST.fact)),
-    ...[counts, ...originLines(report, look)].map((text) => cut(text, MOST.fact)),
+    // Of rejected evidence nothing is proven, as the verdict says.
+    ...[...((report.claims && factLines(report, 1)) ?? []), counts, ...originLines(report, look)].map((text) =>
+      cut(text, MOST.fact),
+    ),
   ];
   return {
     sections: [

@@ -78,7 +78,7 @@ describe("pin --release FOLDER", () => {
     [
       "a set that they do not reach",
       ["--manifest-set", STRANGERS],
-      /0 of its approvers are in the manifest set that is demanded, expected 2/,
+      /its approvers in the manifest set that is demanded: 0, expected 2/,
     ],
   ])("is refused below %s: 1, nothing written", async (_, args, message) => {
     const out = join(ROOT, "never.json");

@@ -251,7 +251,7 @@ describe("a folder that is refused, with the file's name", () => {
     for (const path of [folder, join(folder, "2026.9.0")]) {
       const { code, stdout, stderr } = await check(path, "--no-manifest-set");
       expect(code).toBe(0);
-      expect(stdout).toMatch(/^good: 1 good\n[^]*\n {2}good {2}2026\.9\.0\/signer, /);
+      expect(stdout).toMatch(/^good: 1 release\n[^]*\n {2}good {2}2026\.9\.0\/signer, /);
       expect(stderr).toMatch(/^not read, part of no release: .*2026\.9\.0\/manifest, .*2026\.9\.0\/x\.approval\n$/);
     }
     const nested = copyOf([], (copy) =>
@@ -259,7 +259,7 @@ describe("a folder that is refused, with the file's name", () => {
     );
     for (const more of [[], ["--skip-unapproved"]]) {
       const { code, stdout } = await check(join(nested, "2026.8.0"), "--no-manifest-set", ...more);
-      expect([code, stdout.split("\n")[0]]).toEqual([0, "good: 1 good"]);
+      expect([code, stdout.split("\n")[0]]).toEqual([0, "good: 1 release"]);
     }
   });
 

@@ -27,7 +27,7 @@ describe("a difference as text", () => {
 
   it("writes `same` and omits empty parts", async () => {
     expect(renderDiff(await diffUnverified(before, before))).toMatch(
-      /^same\nNOT VERIFIED: [^]*\nBoth: boot proof\.\n$/,
+      /^same\nNOT VERIFIED: [^]*\nEach is a boot proof\.\n$/,
     );
     expect(renderDiff(await diffUnverified(policy(), policy({ name: "b" })))).toMatch(/^different: 1 minor\n/);
   });

@@ -182,7 +182,7 @@ describe("beside a deployment", () => {
     [
       "another manifest set",
       () => ({ manifestSet: setOf("bcd") }),
-      "1 of its approvers are in the manifestSet of signer 2026.1.0, expected 2",
+      "its approvers in the manifestSet of signer 2026.1.0: 1, expected 2",
     ],
   ])("that pins %s stands none", async (_, change, message) => {
     expect(await faultsOf([next], { addTo: await base(change) })).toEqual([`2026.2.0/signer: ${message}`]);
@@ -215,7 +215,7 @@ describe("beside a deployment", () => {
   });
 
   it("whose set is demanded too: both have to be reached", async () => {
-    const message = "2026.2.0/signer: 1 of its approvers are in the manifest set that is demanded, expected 2";
+    const message = "2026.2.0/signer: its approvers in the manifest set that is demanded: 1, expected 2";
     expect(await faultsOf([next], { addTo: await base(), manifestSet: setOf("bcd") })).toEqual([message]);
   });
 });

@@ -73,7 +73,7 @@ function shown(text: string): string {
 it("shows each release with its status, its changes and its faults", () => {
   expect(shown(renderReleaseCheck(CHECK, { color: true, width: 120 }))).toBe(`\
 <bold>not good: 1 good, 2 bad, 1 not checked, 1 older, 1 skipped<>
-Demanded: the policy's sets.
+Demanded: approvals of the manifest sets that the policy pins.
 A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.
 
 <bold>app (lab/app)<>
@@ -105,7 +105,9 @@ it("names the demand, and leaves out what is not there", () => {
   const of = (demand: ReleaseCheck["demand"]) =>
     renderReleaseCheck({ ...empty, good: true, demand, releases: [], histories: [], unknowable: ["x"] });
   expect(of("none")).toBe("good: nothing was checked\nDemanded: no manifest set.\n\nx\n");
-  expect(of("manifest set")).toBe("good: nothing was checked\nDemanded: the manifest set.\n\nx\n");
+  expect(of("manifest set")).toBe(
+    "good: nothing was checked\nDemanded: approvals of the manifest set that was given.\n\nx\n",
+  );
 });
 
 it("shows nothing but a whole check", () => {

@@ -96,8 +96,8 @@ it("writes this of a review that has nothing", () => {
     EVERYTHING HOLDS: everything that was given was compared, with the deployment
     "lab".
     manifest  "lab/signer", nonce 7, v2
-    built     nothing was given
-    signs     the hash that an approval signs:
+    build     no image and no binary was given
+    hash      an approval signs it:
       abababababababababababababababababababababababababababababababab
 
     Approvals
@@ -114,8 +114,8 @@ it("writes this of a review that has everything", () => {
 
     DO NOT APPROVE: 5 faults.
     manifest  "lab/signer", nonce 7, v2
-    built     pcr0, pivotHash
-    signs     the hash that an approval signs:
+    build     pcr0, pivotHash
+    hash      an approval signs it:
       abababababababababababababababababababababababababababababababab
 
     FAIL  a set (set)
@@ -153,9 +153,9 @@ it("writes this of a review that has everything", () => {
 
     Pins
       "one"
-        holds     pcrs, namespace
-        does not  pivotHash, minNonce
-        not here  commitment, pcrs.4: only a boot proof shows it
+        holds      pcrs, namespace
+        differs    pivotHash, minNonce
+        not shown  commitment, pcrs.4: only a boot proof shows it
       "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
       nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"…
         holds  shareSet

@@ -50,14 +50,16 @@ describe("the words", () => {
     const held = { Measurements: "Proven", Manifest: "Proven", Approvals: "Proven" };
     const legacy = { "Ephemeral key": "Warning: legacy", "App proofs": "Proven", Claims: "Proven" };
     expect(await words("verified")).toEqual({ ...TOP, ...held, ...legacy, Policy: "Proven, with a warning" });
+    const none = { "App proofs": "Not checked", Claims: "Not checked" };
     const unasked = { ...LAB_TOP, ...held, "Ephemeral key": "Proven", Policy: "Proven, with a warning" };
-    expect(await words("verified, with warnings")).toEqual(unasked);
+    expect(await words("verified, with warnings")).toEqual({ ...unasked, ...none });
     expect(await words("hostile")).toMatchObject({ Anchor: "Trusted by the caller, not AWS's" });
   });
 
   it("are the image's word where nothing pins the image", async () => {
     const word = { Manifest: "Image's word", Approvals: "Image's word", "Ephemeral key": "Image's word" };
-    const bare = { ...TOP, Measurements: "Proven", ...word, "App proofs": "Image's word", Claims: "Not compared" };
+    const open = { Claims: "Not compared", Policy: "Not checked" };
+    const bare = { ...TOP, Measurements: "Proven", ...word, "App proofs": "Image's word", ...open };
     expect(await words("authentic")).toEqual(bare);
     const debug = { ...LAB_TOP, Measurements: "Not proven", ...word, Policy: "Image's word" };
     expect(await words("verified, debug allowed")).toMatchObject(debug);
@@ -139,6 +141,41 @@ describe("a link is not proven", () => {
     expect(wordOf("Measurements", debug)).toBe("Not proven");
     expect(wordOf("Policy", debug)).toBe("Image's word");
     expect(wordOf("Manifest", reportOf({ image: { pinned: false } }, { checks: ALL_PASSED }))).toBe("Image's word");
+  });
+});
+
+describe("the sentence beneath a link", () => {
+  const reasonOf = (title: string, shown: Report): string | undefined =>
+    linksIn(shown).find(({ text }) => text!.startsWith(`${title}: `))?.below?.[0]?.text;
+
+  it("says why it is not proven, and is not there where a word says it all", async () => {
+    expect(reasonOf("Anchor", report({ checks: ALL_PASSED }))).toMatch(/^\d checks?: .* passed$/);
+    const skipped = ALL_PASSED.map((check) =>
+      check.id === "bind.key" ? { ...check, status: "skip" as const } : check,
+    );
+    expect(reasonOf("Ephemeral key", report({ checks: skipped }))).toBe(
+      "bind.key would prove this, but was not run: as expected.",
+    );
+    expect(reasonOf("Manifest", reportOf({ image: { pinned: false } }, { checks: ALL_PASSED }))).toBe(
+      "No policy pins the image. These statements are consistent, but prove nothing.",
+    );
+    const { report: rejected } = await SHOWN["rejected: a forged signature"]!();
+    expect(reasonOf("Manifest", rejected)).toBe(
+      "Nothing failed here, but it depends on a link above that failed (Document).",
+    );
+  });
+
+  it("says why a whole chain has no checks of a link", async () => {
+    const { report: authentic } = await SHOWN["authentic"]!();
+    expect(reasonOf("Policy", authentic)).toMatch(/^Without a policy, neither the owner/);
+    expect(reasonOf("Policy", report({ verdict: "rejected", claims: null, checks: [passed("cose.signature")] }))).toBe(
+      "The report has no check of this.",
+    );
+  });
+
+  it("beneath a check is what it holds for", () => {
+    const [folded] = linksIn(report({ checks: ALL_PASSED }))[0]!.below!;
+    expect(folded!.below![0]!.below![0]!.text).toMatch(/^Holds when .*\.$/);
   });
 });
 
