@@ -25,7 +25,15 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import { type Claims, RESTS_ON, type Report, type SignedPolicyClaims, type Verdict } from "../report/report.js";
+import {
+  type BuildSignerClaims,
+  type Claims,
+  RESTS_ON,
+  type Report,
+  type SignatureClaims,
+  type SignedPolicyClaims,
+  type Verdict,
+} from "../report/report.js";
 
 type Boot = Claims["bootProofs"][number];
 type Manifest = NonNullable<Boot["image"]["manifest"]>;
@@ -97,7 +105,7 @@ const ACTIVITY = objectOf<Activity>({
   walletId: nullable(text),
   signatures: optional(
     list(
-      objectOf<NonNullable<Activity["signatures"]>[number]>({
+      objectOf<SignatureClaims>({
         index: count,
         signWith: text,
         publicKey: nullable(text),
@@ -115,7 +123,7 @@ const PROVENANCE = objectOf<Build>({
     1,
   ),
   predicateType: text,
-  signer: objectOf<Build["signer"]>({
+  signer: objectOf<BuildSignerClaims>({
     issuer: nullable(text),
     repository: nullable(text),
     repositoryId: nullable(text),

@@ -112,16 +112,18 @@ interface Judging {
 /** Returns the state of a link. The first rule that fits decides. */
 function judged(name: ChainLink, checks: readonly Check[], { claims, report, above }: Judging): Judged {
   const failed = checks.filter(isBad);
-  if (failed.length > 0) {
-    const word = failed.every(({ stale }) => stale === true) ? "Failed: too old" : "Failed";
-    return [word, "bad", failed.length > 1 ? `${failed.length} of its ${checks.length} checks failed.` : undefined];
-  }
+  if (failed.length > 0) return failedWord(failed, checks.length);
   if (checks.length === 0) return ["Not checked", "quiet", (report.claims && NONE[name]) ?? NO_CHECK];
   if (checks.every(({ status }) => status === "skip"))
     return [openWord(name, claims), "quiet", `No check could be run: ${detailsOf(checks)}.`];
   if (name === "other") return ["Not proven", "quiet", "This version does not know what these checks prove."];
   if (!isBelieved(claims, report)) return ["Not proven", "quiet", whyUnbelieved(report, above)];
   return undecided(name, checks, claims) ?? doubtWord(name, claims) ?? warnedWord(checks, report) ?? ["Proven", "good"];
+}
+
+function failedWord(failed: readonly Check[], count: number): Judged {
+  const word = failed.every(({ stale }) => stale === true) ? "Failed: too old" : "Failed";
+  return [word, "bad", failed.length > 1 ? `${failed.length} of its ${count} checks failed.` : undefined];
 }
 
 /** What takes the place of "Proven" where none of the checks that decide it passed. */
