@@ -35,8 +35,9 @@ export class AuditProgressLine {
     this.#io.progress(text);
     if (this.#io.stderr.isTTY === true || now - this.#loggedAt < LOG_EVERY_MS) return;
     this.#loggedAt = now;
-    const { entries, accepted } = at;
-    this.#io.report(`note: ${text}\n`, { event: "progress", fields: { entries, accepted, bytes: at.bytes } });
+    const { entries, refused, bytes } = at;
+    const fields = { entries, accepted: entries - refused, bytes };
+    this.#io.report(`note: ${text}\n`, { event: "progress", fields });
   }
 }
 
@@ -50,8 +51,7 @@ export function progressText(at: AuditProgress, first: AuditProgress, { seconds,
   const entries = at.entries - first.entries;
   const bytes = at.bytes - first.bytes;
   const done = `${count(at.entries)} entries verified`;
-  const bad = at.entries - at.accepted;
-  const refused = bad > 0 ? `, ${count(bad)} not accepted` : "";
+  const refused = at.refused > 0 ? `, ${count(at.refused)} not accepted` : "";
   if (entries <= 0 || seconds <= 0) return done + refused;
   const rate = `, ${count(Math.round(entries / seconds))} a second`;
   if (total === null || total <= 0 || bytes <= 0) return done + refused + rate;

@@ -14,7 +14,7 @@ import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
-import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./health.js";
+import { type HealthRequest, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
@@ -168,8 +168,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
         progress.report(at);
-        const { entries, accepted, newest } = at;
-        health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
+        health?.work(at);
       },
       onEnd: (end) => {
         code = ended(end, request, { io, isReadNoMore: output.signal.aborted });

@@ -58,11 +58,6 @@ export async function startedHealth(request: HealthRequest, subject: HealthSubje
   }
 }
 
-/** Returns the time in the newest verified document, as audits report it. */
-export function evidenceTime(newest: string | null): Date | null {
-  return newest === null ? null : new Date(newest);
-}
-
 export const LISTEN_REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "in use by another process. Choose another port, or 0 for any free one",
   EADDRNOTAVAIL: "this machine has no such address",

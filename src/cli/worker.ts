@@ -3,7 +3,7 @@ import type { Health } from "../run/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { evidenceTime, healthOf, startedHealth } from "./health.js";
+import { healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 
@@ -48,8 +48,7 @@ export const addWorkerCommand = commandOf(
         ...(workers !== undefined && { workers }),
         signal: interruption.signal,
         onQueue: (contact) => reported?.queue(contact),
-        onProgress: ({ entries, refused, newest }) =>
-          reported?.work({ entries, refused, evidenceAt: evidenceTime(newest) }),
+        onProgress: (progress) => reported?.work(progress),
       });
       io.report(`note: ended; ${entries} entries were verified here, in ${batches} batches\n`, {
         event: "ended",

@@ -259,10 +259,10 @@ export class HealthRecord {
     return isConnected && this.#age(this.#contact) * 1000 <= AWAY_MS;
   }
 
-  #count(work: HealthWork): void {
-    this.#work = work;
+  #count({ entries, refused, evidenceAt }: HealthWork): void {
+    this.#work = { entries, refused, evidenceAt };
     const [samples, ticks] = [this.#samples, this.#clocks.monotonic()];
-    if (ticks - (samples.at(-1)?.ticks ?? -Infinity) >= SAMPLE_MS) samples.push({ ticks, entries: work.entries });
+    if (ticks - (samples.at(-1)?.ticks ?? -Infinity) >= SAMPLE_MS) samples.push({ ticks, entries });
     while (samples.length > 2 && samples[1]!.ticks <= ticks - RATE_MS) samples.shift();
   }
 

@@ -10,6 +10,7 @@ import { untilAborted } from "../door/waiting.js";
 import { settingParts } from "../plain-settings.js";
 import { isAccepted } from "../report/accepted.js";
 import { TOOL } from "../version.js";
+import type { HealthWork } from "./health.js";
 import type { Judge, JudgedBatch } from "./judge.js";
 import {
   type AuditResult,
@@ -82,11 +83,9 @@ const OPTIONS: MembersOf<AuditFilesOptions> = {
 };
 
 /** Progress of this run: bytes that were read, and counts of what {@link AuditEnd.reported} has. */
-export interface AuditProgress {
+export interface AuditProgress extends HealthWork {
   readonly bytes: number;
-  readonly entries: number;
-  readonly accepted: number;
-  readonly newest: string | null;
+  readonly refused: number;
 }
 
 export interface AuditEnd {
@@ -345,8 +344,7 @@ class Audit {
       this.#slowest = { ...batch.places[slowest.at]!, milliseconds: slowest.milliseconds };
     this.#emptyLines = batch.emptyLines;
     await this.#write(lines);
-    const { entries, accepted, newest } = this.#reported;
-    if (results.length > 0) onProgress?.({ bytes: batch.bytes, entries, accepted, newest });
+    if (results.length > 0) onProgress?.({ bytes: batch.bytes, ...this.#reported.work });
     return failure >= 0;
   }
 

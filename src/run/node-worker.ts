@@ -3,8 +3,8 @@ import type { Job } from "bullmq";
 import { callable, having, typedOptions } from "../decode/options.js";
 import { type MembersOf, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../door/platform.js";
-import { isAccepted } from "../report/accepted.js";
 import { printable } from "../report/printable.js";
+import type { HealthWork } from "./health.js";
 import { type Judge, type JudgedBatch, UNJUDGED } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import { defaultThreads } from "./node-cores.js";
@@ -12,7 +12,7 @@ import { ATTEMPTS } from "./node-queue.js";
 import { type QueueSide, joinQueue } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
 import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
-import type { EntryResult } from "./result.js";
+import { Tally } from "./summary.js";
 import { type SentBatch, readJob, writeAnswer } from "./node-seal.js";
 import { type Held, SENT_SETTING, type SentSetting, ownHeld, settingDigest } from "./setting.js";
 
@@ -28,13 +28,8 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
 }
 
 /** Counts of this worker so far. */
-interface WorkerProgress {
+interface WorkerProgress extends HealthWork {
   readonly batches: number;
-  readonly entries: number;
-  /** The number of entries that were not accepted. */
-  readonly refused: number;
-  /** The newest time in a verified document, in RFC 3339. Null without one. */
-  readonly newest: string | null;
 }
 
 const WORKER_OPTIONS: MembersOf<RunWorkerOptions> = {
@@ -71,7 +66,8 @@ class QueueWorker {
   readonly #held: Held;
   readonly #options: RunWorkerOptions;
   readonly #seats = new Map<string, Seat>();
-  #progress: WorkerProgress = { batches: 0, entries: 0, refused: 0, newest: null };
+  readonly #tally = new Tally();
+  #batches = 0;
   #end: (error?: unknown) => void = () => {};
 
   constructor(side: QueueSide, held: Held, options: RunWorkerOptions) {
@@ -112,7 +108,9 @@ class QueueWorker {
     if (batch === null) this.#side.once("a job is refused: its seal or form is invalid");
     const judged = batch && (await this.#judge(batch, attemptsMade + 1 === ATTEMPTS));
     if (batch === null || judged === null) return null;
-    this.#count(judged.results);
+    this.#batches++;
+    for (const result of judged.results) this.#tally.add(result);
+    this.#options.onProgress?.(this.#progress);
     return writeAnswer(judged, batch, this.#side.seals);
   }
 
@@ -154,17 +152,8 @@ class QueueWorker {
     return judgeOf(setting);
   }
 
-  #count(results: readonly EntryResult[]): void {
-    const { batches, entries, refused, newest } = this.#progress;
-    // RFC 3339 times in UTC sort as text.
-    const times = [newest ?? [], ...results.map(({ documentTimes = [] }) => documentTimes)].flat().sort();
-    this.#progress = {
-      batches: batches + 1,
-      entries: entries + results.length,
-      refused: refused + results.filter((result) => !isAccepted(result)).length,
-      newest: times.at(-1) ?? null,
-    };
-    this.#options.onProgress?.(this.#progress);
+  get #progress(): WorkerProgress {
+    return { batches: this.#batches, ...this.#tally.work };
   }
 
   async #leave(key: string): Promise<void> {

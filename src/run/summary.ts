@@ -1,6 +1,7 @@
 /** Counts over the results of many entries. */
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { isAccepted } from "../report/accepted.js";
+import type { HealthWork } from "./health.js";
 import type { EntryResult } from "./result.js";
 
 /** Counts as plain data of bounded size. */
@@ -54,8 +55,10 @@ export class Tally {
     this.#verdicts.authentic += entries - verified;
   }
 
-  get newest(): string | null {
-    return this.#newest;
+  /** What a command reports while it works. */
+  get work(): HealthWork & { readonly refused: number } {
+    const { entries, accepted } = this;
+    return { entries, refused: entries - accepted, evidenceAt: this.#newest === null ? null : new Date(this.#newest) };
   }
 
   summary(): AuditSummary {

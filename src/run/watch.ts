@@ -216,6 +216,11 @@ function watchedBy({ apps = [], ephemeralKeys = [], intervalMs, maxSilenceMs = I
   return watched;
 }
 
+interface Turn {
+  readonly begun: Promise<void>;
+  readonly ended: AbortController;
+}
+
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
 /** What this watch knows of one name. */
@@ -259,8 +264,8 @@ class Watch {
   #turn = 0;
   #wakeReload: () => void = NOTHING;
   #pause: Promise<unknown> = Promise.resolve();
-  /** What the next requests wait for, in turn. */
-  readonly #turns: Promise<unknown>[] = Array.from({ length: MOST_REQUESTS }, () => Promise.resolve());
+  /** The newest requests. */
+  #turns: readonly Turn[] = [];
 
   constructor(given: WatchOptions) {
     const own = typedOptions("options", given, WATCH_OPTIONS);
@@ -594,17 +599,19 @@ class Watch {
     await this.#announcers.refusal?.deliver({ bytes }, signal ?? new AbortController().signal, null);
   }
 
-  /** Waits for the end of each pause that the service demanded. */
-  async #unpaused(): Promise<void> {
+  /** Waits until there is room for a request, and for the end of each pause that the service demanded. */
+  async #mayRequest(before: Turn | undefined): Promise<void> {
+    await before?.begun;
+    if (before?.ended.signal.aborted === false) await this.#pauseFor(MOST_COUNTED_MS, before.ended.signal);
     for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
   }
 
   async #fetch(watched: Watched, signal: Signal): Promise<Fetched> {
-    const ended = new AbortController();
-    const turn = this.#turns.shift()!.then(() => this.#unpaused());
-    this.#turns.push(turn.then(() => this.#pauseFor(MOST_COUNTED_MS, ended.signal)));
+    const [before, ended] = [this.#turns.at(-MOST_REQUESTS), new AbortController()];
+    const begun = this.#mayRequest(before);
+    this.#turns = [...this.#turns.slice(1 - MOST_REQUESTS), { begun, ended }];
     try {
-      await untilAborted(turn, signal);
+      await untilAborted(begun, signal);
       const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
       if (bootProof !== null && bootProof !== undefined) return { bootProof };
       return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };

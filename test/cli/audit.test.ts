@@ -294,7 +294,7 @@ describe("audit", () => {
 
   it("says how far it is", () => {
     const at = (entries: number, accepted: number, bytes: number): Parameters<typeof progressText>[0] => ({
-      ...{ bytes, entries, accepted, newest: null },
+      ...{ bytes, entries, refused: entries - accepted, evidenceAt: null },
     });
     const pace = { seconds: 10, total: 10_000 };
     expect(progressText(at(64, 64, 100), at(64, 64, 100), pace)).toBe("64 entries verified");
