@@ -110,6 +110,7 @@ export type MalformedCode =
   | "attestation-document"
   | "certificate"
   | "genesis-output"
+  | "genesis-request"
   | "manifest"
   | "manifest-envelope"
   | "approval"

@@ -32,6 +32,7 @@ import { decodeManifest } from "../src/decode/manifest/index.js";
 import { NO_CHROMIUM, launchChromium } from "./support/chromium.js";
 import { type Block, readBlocks, writeReleases } from "./support/documents.js";
 import { toHex } from "../src/bytes.js";
+import { SET, output } from "./support/genesis.js";
 import * as tokens from "./token/support.js";
 import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
@@ -138,6 +139,9 @@ function newFolder(): string {
     JSON.stringify(JSON.parse(readFileSync(join(folder, name), "utf8"))),
   );
   writeFileSync(join(folder, "proofs.ndjson"), `${lines.join("\n")}\n`);
+  const members = SET.members.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }));
+  writeFileSync(join(folder, "genesis_output"), output("request"));
+  writeFileSync(join(folder, "request.json"), JSON.stringify({ set: { ...SET, members }, drKey: null }));
   mkdirSync(join(folder, "evidence"));
   cpSync(join(folder, "boot.json"), join(folder, "evidence", "boot.json"));
   writeTokens(folder);

@@ -5,6 +5,7 @@ import { lastOf, toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { PCR_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
+import { bareDigest } from "../decode/manifest/image-digest.js";
 import { type Fault, FaultList, MalformedError, attempt, listed, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
@@ -336,7 +337,11 @@ function readRelease(release: unknown, app: string): ReleasedApplication {
   const pivotHash = entry?.string("appBinaryDigest");
   const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
   if (faults.length > 0) throw new MalformedError("release", faults);
-  return { version: version!, pivotHash: pivotHash!, pcrs: Object.fromEntries(pcrs) as ReleasedApplication["pcrs"] };
+  return {
+    version: version!,
+    pivotHash: bareDigest(pivotHash!),
+    pcrs: Object.fromEntries(pcrs) as ReleasedApplication["pcrs"],
+  };
 }
 
 function applicationIn(release: MemberReader, app: string): MemberReader | undefined {

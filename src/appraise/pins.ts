@@ -6,7 +6,7 @@ import { toHex } from "../bytes.js";
 import { CHECK_IDS, type Cause, type Comparison, type PlainCause, type PolicyCheckId } from "../checks.js";
 import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
 import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
-import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
+import { DIGEST_PREFIX, bareDigest } from "../decode/manifest/image-digest.js";
 import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
 import {
   type Shape,
@@ -209,11 +209,16 @@ export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
 const digestHex = hex(SHA256_LENGTH);
 const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
 
+/** The digest of a binary, with or without the prefix that other tools write. It is read as hex alone. */
+const binaryDigest: Shape<string> = {
+  form: { type: "string", pattern: new RegExp(`^(?:${DIGEST_PREFIX})?[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
+  read: (value, place) => digestHex.read(typeof value === "string" ? bareDigest(value) : value, place),
+};
+
 const digest: Shape<string> = {
   form: { type: "string", pattern: new RegExp(`^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
   read: (value, place) => {
-    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
-      return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
+    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX)) return binaryDigest.read(value, place);
     return place.fault(`expected ${digestWords}`);
   },
 };
@@ -357,12 +362,12 @@ function fieldPin<K extends "userData" | "publicKey">(check: PolicyCheckId, fiel
   };
 }
 
-const digests = oneOrMore(digestHex);
-
 export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pcrs: { check: "policy.pcrs", kinds: DEPLOYMENT_KINDS, shape: pcrsShape, compare: comparePcrs },
-  manifestHash: qosPin("policy.manifest-hash", digests, (pin, { manifestHash }) => oneOf(pin, manifestHash)),
-  pivotHash: pivotPin("policy.pivot", digests, (pin, { hash }) => oneOf(pin, hash)),
+  manifestHash: qosPin("policy.manifest-hash", oneOrMore(digestHex), (pin, { manifestHash }) =>
+    oneOf(pin, manifestHash),
+  ),
+  pivotHash: pivotPin("policy.pivot", oneOrMore(binaryDigest), (pin, { hash }) => oneOf(pin, hash)),
   workloads: {
     ...qosPin("policy.workloads", workloadsShape, compareWorkloads),
     excludes: ["pivotHash", "pivotArgs", "pivotEnv"],

@@ -1,5 +1,8 @@
 /** Measures images and binaries that were built. */
 import type { BuildMeasurements } from "../appraise/pin.js";
+import { fromHex } from "../bytes.js";
+import { SHA256_LENGTH } from "../decode/lengths.js";
+import { DIGEST_PREFIX, bareDigest } from "../decode/manifest/image-digest.js";
 import type { ImageContents } from "../image/contents.js";
 import type * as Library from "../image/measure.js";
 import { printable } from "../report/printable.js";
@@ -14,8 +17,17 @@ export function measuredImage(files: InputFiles, path: string | undefined, io: I
   return measured(files, path, io, ({ measureImage }, ...given) => measureImage(...given));
 }
 
-/** Measures a binary. Undefined if no file is named, or if the file has a fault. */
-export function measuredBinary(files: InputFiles, path: string | undefined, io: Io): Promise<Uint8Array | undefined> {
+/** Measures a binary, or reads its digest. Undefined if none is named, or if the file has a fault. */
+export async function measuredBinary(
+  files: InputFiles,
+  path: string | undefined,
+  io: Io,
+): Promise<Uint8Array | undefined> {
+  if (path?.startsWith(DIGEST_PREFIX)) {
+    const digest = fromHex(bareDigest(path));
+    if (digest?.length === SHA256_LENGTH) return digest;
+    throw new UsageError([`--binary ${printable(path)}: expected ${DIGEST_PREFIX} and 64 hex digits, or a file`]);
+  }
   return measured(files, path, io, ({ measureBinary }, ...given) => measureBinary(...given));
 }
 

@@ -57,7 +57,7 @@ function topicHelp(command: Command, topics: Topics, topic: string): string {
 }
 
 /** One command line of the command C. */
-interface Task<C extends CommandName> {
+export interface Task<C extends CommandName> {
   readonly command: Command;
   /** Collects faults of the command line. It already has those of repeated options and repeated stdin. */
   readonly args: ArgumentReader;

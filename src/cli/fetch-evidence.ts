@@ -3,6 +3,7 @@ import { fromBase64 } from "../bytes.js";
 import type { ActivityEvidence } from "../door/evidence.js";
 import type { AskService } from "../door/evidence-source.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
+import type { DeploymentAnswer } from "../decode/deployment.js";
 import { misspelt, provisioningForm, stateInstead } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { faultText } from "../errors.js";
@@ -79,20 +80,24 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
 }
 
 /**
- * Returns the bytes of a deployment's manifest, which nobody vouches for. Throws {@link UnreachableError} for the
- * deployment of another id or organization.
+ * Returns the manifest of a deployment, and what the service says of it. Nobody vouches for either. Throws
+ * {@link UnreachableError} for the deployment of another id or organization.
  */
-export async function fetchManifest(deploymentId: string, connection: Connection, io: Io): Promise<Uint8Array> {
+export async function fetchManifest(
+  deploymentId: string,
+  connection: Connection,
+  io: Io,
+): Promise<{ readonly bytes: Uint8Array; readonly deployment: DeploymentAnswer }> {
   const client = await connect(connection, io);
   io.progress(`fetching the manifest of the deployment from ${hostOf(connection)}`);
-  const { tvcDeployment } = await reached(client.getTvcDeployment({ deploymentId }), connection);
-  const bytes = fromBase64(tvcDeployment.manifest.manifest);
+  const { tvcDeployment: deployment } = await reached(client.getTvcDeployment({ deploymentId }), connection);
+  const bytes = fromBase64(deployment.manifest.manifest);
   const faults = [
-    ...mistakenIn("get_tvc_deployment: this is not the requested deployment", tvcDeployment, deploymentId, connection),
+    ...mistakenIn("get_tvc_deployment: this is not the requested deployment", deployment, deploymentId, connection),
     ...(bytes === null ? ["get_tvc_deployment: its manifest is not base64"] : []),
   ];
   if (faults.length > 0) throw unreachable(connection, faults);
-  return bytes!;
+  return { bytes: bytes!, deployment };
 }
 
 /** Returns a message for each member of an answer that is not the requested one. Messages begin with `says`. */

@@ -9,10 +9,10 @@ import { areFolders, filesInFolder } from "./release-folders.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
-certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, the PCRs of an image as published, and
-provenance bundles, also as GitHub, npm and gh attestation hand them out. A folder of published releases is shown file
-by file; of a page (verify --format html), the evidence in it.
+certificates and chains of them, bundles, policies, reports, releases, requests, and outputs of genesis ceremonies; as
+JSON, borsh, CBOR, DER, PEM or YAML, and in base64 or hex. And enclave images (EIF) of any size, approvals, the PCRs of
+an image as published, and provenance bundles, also as GitHub, npm and gh attestation hand them out. A folder of
+published releases is shown file by file; of a page (verify --format html), the evidence in it.
 
 Examples:
     $ bootproof inspect boot.json
@@ -22,7 +22,8 @@ Examples:
 
 const KNOWN =
   "Known kinds: boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases, approvals, PCRs of images, requests, provenance bundles and enclave images";
+  "bundles, policies, reports, releases, approvals, PCRs of images, requests, provenance bundles, outputs " +
+  "of genesis ceremonies and enclave images";
 
 export const addInspectCommand = commandOf<"inspect", [file: string]>(
   "inspect",

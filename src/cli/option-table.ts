@@ -365,6 +365,8 @@ export const COMMAND_OPTIONS = {
     "--deployment-id <id>": "instead of MANIFEST: fetch the manifest of this deployment of yours from the service",
     "--image <file>": "the enclave image that was built: the manifest must name its PCR0, 1 and 2",
     "--binary <file>": "the application binary that was built: the manifest must name its SHA-256",
+    "--genesis-request <file>":
+      "instead of a policy: the request that the output of a genesis ceremony should answer, JSON",
     "--previous <file>": "the manifest or envelope that this one replaces: unpinned members pass if they are unchanged",
     "--accept <member...>":
       "unpinned members whose values you have read, before and after: dns, version, workloads.NAME.mounts",

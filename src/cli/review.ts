@@ -1,15 +1,16 @@
 /** `bootproof review`: compares a manifest with a policy before anyone approves it. */
+import type { DeploymentAnswer } from "../decode/deployment.js";
 import { MalformedError, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import type { ManifestReview } from "../review/review.js";
 import { measuredBuild } from "./built.js";
-import { commandOf } from "./command.js";
+import { type Task, commandOf } from "./command.js";
 import { type Connection, connectionOf, refuseIdleConnection, CONNECTION_HELP } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
-import type { Flags } from "./option-table.js";
+import type { Flags, OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 
@@ -24,11 +25,16 @@ value, unless it is as in the manifest of --previous, or --accept names it. With
 removed, another version of the manifest (--accept version) and another order of workloads (--accept workloads).
 Members of workloads have names such as workloads.signer.mounts, or mounts where only one workload changes it.
 
+With --genesis-request, the output of a genesis ceremony is compared with the request that it should answer, before
+anyone keeps a share of its quorum key: {"set": {"threshold": 2, "members": [{"alias": "…", "pubKey": "<hex>"}]},
+"drKey": null}, with the members in their order, and drKey the key for disaster recovery if one was requested.
+
 Examples:
     $ bootproof review manifest.json --policy policy.json --previous approved.json
     $ bootproof review manifest.json --policy policy.json --image app.eif --binary app --accept qosCommit
     $ bootproof review envelope.json --policy policy.json --previous approved.json --format json
     $ bootproof review --deployment-id ID --policy policy.json --binary app
+    $ bootproof review genesis_output --genesis-request request.json
 
 Exit codes: 0 everything that was given was compared, and holds; 1 something does not; 2 wrong usage, an --accept that
 accepts nothing, or a file that is unreadable or malformed; 3 the manifest could not be fetched.
@@ -39,11 +45,14 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
   {
     description:
       "Review a manifest before its approval: pins, image, binary, changes, approvals, and what is unpinned.",
-    usage: "(MANIFEST | --deployment-id ID [connection]) --policy FILE [options]",
+    usage:
+      "(MANIFEST | --deployment-id ID [connection]) --policy FILE [options]\n" +
+      "       bootproof review GENESIS_OUTPUT --genesis-request FILE",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, manifest) => {
-    const { deploymentId } = flags;
+    const { deploymentId, genesisRequest } = flags;
+    if (genesisRequest !== undefined) return reviewCeremony(manifest, genesisRequest, { args, flags, files, io });
     if ((manifest === undefined) === (deploymentId === undefined))
       args.fault("one of MANIFEST and --deployment-id ID is required: the manifest to review");
     const connection = deploymentId === undefined ? undefined : connectionOf(args, flags, io);
@@ -61,6 +70,44 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
     return review.ok ? EXIT.good : EXIT.rejected;
   },
 );
+
+/** What a manifest is compared with, and an output of a ceremony is not. */
+const OF_MANIFESTS = [
+  "deployment-id",
+  "policy",
+  "policy-signers",
+  "policy-state",
+  "image",
+  "binary",
+  "previous",
+  "accept",
+];
+
+async function reviewCeremony(
+  output: string | undefined,
+  requested: string,
+  { args, flags, files, io }: Pick<Task<"review">, "args" | "flags" | "files" | "io">,
+): Promise<number> {
+  for (const name of OF_MANIFESTS as OptionName[])
+    if (args.has(name)) args.fault(`--${name}: not used: --genesis-request reviews the output of a ceremony`);
+  refuseIdleConnection(args, ": --genesis-request fetches nothing");
+  if (output === undefined) args.fault("GENESIS_OUTPUT is required: the file that the ceremony wrote");
+  args.throwFaults();
+  const [{ decodeGenesisRequest }, { recognise }, { reviewGenesis }, { renderGenesisReview }] = await Promise.all([
+    import("../decode/genesis-output.js"),
+    import("../inspect/kinds.js"),
+    import("../review/genesis.js"),
+    import("../review/text.js"),
+  ]);
+  const bytes = await ofKind(files, output!, "OUTPUT");
+  const json = await ofKind(files, requested, "--genesis-request");
+  const request = json && files.decoded(requested, () => decodeGenesisRequest(recognise(json)?.bytes ?? json));
+  files.throwFaults();
+  const review = await files.decodedAsync(output!, () => reviewGenesis(recognise(bytes!)?.bytes ?? bytes!, request!));
+  files.throwFaults();
+  io.stdout.write(flags.format === "json" ? jsonDocument(review!) : renderGenesisReview(review!, textOptions(io)));
+  return review!.holds ? EXIT.good : EXIT.rejected;
+}
 
 async function refuseUnknown(names: readonly string[], args: ArgumentReader): Promise<void> {
   const { unknownName } = await import("../review/members.js");
@@ -83,7 +130,8 @@ function refuseUnused({ faults }: ManifestReview): void {
 type Given = string | { readonly deploymentId: string; readonly connection: Connection };
 
 async function reviewed(given: Given, flags: Flags<"review">, files: InputFiles, io: Io): Promise<ManifestReview> {
-  const manifest = typeof given === "string" ? await manifestIn(files, given, "MANIFEST") : await fetched(given, io);
+  const { bytes: manifest, deployment }: Reviewed =
+    typeof given === "string" ? { bytes: await manifestIn(files, given, "MANIFEST") } : await fetched(given, io);
   const source = await readGivenPolicy(files, flags, io);
   const previous = flags.previous === undefined ? undefined : await manifestIn(files, flags.previous, "--previous");
   const measured = await measuredBuild(flags, files, io);
@@ -95,6 +143,7 @@ async function reviewed(given: Given, flags: Flags<"review">, files: InputFiles,
     reviewManifest(manifest!, {
       policy: source!.policy,
       ...(previous && { previous }),
+      ...(deployment && { deployment }),
       ...(Object.keys(measured).length > 0 && { measured }),
       ...(flags.accept.length > 0 && { accept: flags.accept }),
     }),
@@ -103,10 +152,16 @@ async function reviewed(given: Given, flags: Flags<"review">, files: InputFiles,
   return review!;
 }
 
+interface Reviewed {
+  readonly bytes: Uint8Array | undefined;
+  /** What the service says of the manifest, if it was fetched. */
+  readonly deployment?: DeploymentAnswer;
+}
+
 /** Fetches the manifest. A malformed one is a fault of the service, and no file's. */
-async function fetched({ deploymentId, connection }: Exclude<Given, string>, io: Io): Promise<Uint8Array> {
+async function fetched({ deploymentId, connection }: Exclude<Given, string>, io: Io): Promise<Reviewed> {
   const { fetchManifest, unreachable } = await import("./fetch-evidence.js");
-  const bytes = await fetchManifest(deploymentId, connection, io);
+  const { bytes, deployment } = await fetchManifest(deploymentId, connection, io);
   const { readGivenManifest } = await import("../review/manifest.js");
   try {
     await readGivenManifest("get_tvc_deployment: manifest", bytes);
@@ -117,7 +172,7 @@ async function fetched({ deploymentId, connection }: Exclude<Given, string>, io:
       error.faults.map((fault) => faultText([fault])),
     );
   }
-  return bytes;
+  return { bytes, deployment };
 }
 
 async function manifestIn(

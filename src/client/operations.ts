@@ -7,6 +7,7 @@
  * interface does not say which parameters are required, only the ids of the objects to act on are required.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
+import { DEPLOYMENT_MEMBERS } from "../decode/deployment.js";
 import { SUBMIT_RULES } from "../decode/activity-rules.js";
 import { type Open, appProofSchema, open, timestampSchema } from "./activity-shapes.js";
 import {
@@ -150,22 +151,9 @@ const earnVaultShape = openObject({
 interface EarnVault extends ReadOf<typeof earnVaultShape> {}
 const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
-const operatorSetShape = openObject({
-  id: nullish(text),
-  name: nullish(text),
-  organizationId: nullish(text),
-  operators: nullish(list(openObject({ id: nullish(text), name: nullish(text), publicKey: nullish(text) }))),
-  threshold: nullish(number),
-});
-
-/** A deployment (client/README.md, "Applications of your own"). `manifest.manifest` is base64. */
+/** A deployment (client/README.md, "Applications of your own"). */
 const tvcDeploymentShape = openObject({
-  id: nonEmptyText,
-  organizationId: nonEmptyText,
-  appId: nonEmptyText,
-  manifestSet: nullish(operatorSetShape),
-  shareSet: nullish(operatorSetShape),
-  manifest: openObject({ id: nullish(text), manifest: nonEmptyText }),
+  ...DEPLOYMENT_MEMBERS,
   createdAt: nullish(timestampSchema),
   updatedAt: nullish(timestampSchema),
 });

@@ -2,8 +2,22 @@
  * The output of the genesis ceremony, in which the quorum key is made (decode/README.md, "Genesis outputs"). QOS wrote
  * three forms, all in Borsh and without a mark, so each file is read as each of them, and has to be exactly one.
  */
-import { MalformedError } from "../errors.js";
-import { type BorshReader, readBorsh } from "./borsh.js";
+import { type Fault, MalformedError } from "../errors.js";
+import { readBorsh } from "./borsh.js";
+import { parseJson } from "./json.js";
+import { MemberReader } from "./json-members.js";
+import { SHA256_LENGTH } from "./lengths.js";
+import {
+  type Item,
+  type Struct,
+  bytes,
+  fixedBytes,
+  optionOf,
+  quorumMember,
+  struct,
+  u32,
+  vectorOf,
+} from "./manifest/fields.js";
 import type { MemberSet, QuorumMember } from "./manifest/index.js";
 
 /** The request that an output answers: the share set, and the key for disaster recovery, or null without one. */
@@ -54,73 +68,62 @@ export type GenesisOutput = CommonOutput &
   );
 
 const HASH_LENGTH = 64;
-const COMMITMENT_LENGTH = 32;
 
-function member(reader: BorshReader, what: string): QuorumMember {
-  return { alias: reader.string(`${what}.alias`), pubKey: reader.bytes(`${what}.pub_key`) };
-}
+const REQUEST = struct<GenesisRequest>({
+  set: struct<MemberSet>({ members: vectorOf(quorumMember), threshold: u32 }),
+  drKey: optionOf(bytes),
+});
 
-function memberOutput(reader: BorshReader, what: string): GenesisMemberOutput {
-  return {
-    member: member(reader, `${what}.share_set_member`),
-    encryptedShare: reader.bytes(`${what}.encrypted_quorum_key_share`),
-    shareHash: reader.fixed(HASH_LENGTH, `${what}.share_hash`),
-  };
-}
-
-function request(reader: BorshReader): GenesisRequest {
-  const members = reader.vector("set.members", (what) => member(reader, what));
-  const set = { members, threshold: reader.u32("set.threshold") };
-  return { set, drKey: reader.option("dr_key", () => reader.bytes("dr_key")) };
-}
-
-/** Reads what all forms have. `threshold` reads the member that two of them have in its midst. */
-function common<T>(reader: BorshReader, threshold: () => T): { readonly output: CommonOutput; readonly threshold: T } {
-  const quorumKey = reader.bytes("quorum_key");
-  const memberOutputs = reader.vector("member_outputs", (what) => memberOutput(reader, what));
-  const recoveryPermutations = reader.vector("recovery_permutations", (permutation) =>
-    reader.vector(permutation, (what) => ({ member: member(reader, what), shard: reader.bytes(`${what}.shard`) })),
-  );
-  const read = threshold();
-  const wrapped = "dr_key_wrapped_quorum_key";
-  const output = {
-    quorumKey,
-    memberOutputs,
-    recoveryPermutations,
-    drKeyWrappedQuorumKey: reader.option(wrapped, () => reader.bytes(wrapped)),
-    quorumKeyHash: reader.fixed(HASH_LENGTH, "quorum_key_hash"),
-    testMessageCiphertext: reader.bytes("test_message_ciphertext"),
-    testMessageSignature: reader.bytes("test_message_signature"),
-    testMessage: reader.bytes("test_message"),
-  };
-  return { output, threshold: read };
-}
-
-type GenesisForm = GenesisOutput["form"];
-
-/** The reader of each form. The newest is first. */
-const FORMS: { readonly [F in GenesisForm]: (reader: BorshReader) => Extract<GenesisOutput, { readonly form: F }> } = {
-  request: (reader) => {
-    const repeated = request(reader);
-    return { form: "request", request: repeated, ...common(reader, () => null).output };
-  },
-  commitment: (reader) => {
-    const { output, threshold } = common(reader, () => reader.u32("threshold"));
-    const requestCommitment = reader.fixed(COMMITMENT_LENGTH, "request_commitment");
-    return { form: "commitment", threshold, requestCommitment, ...output };
-  },
-  threshold: (reader) => {
-    const { output, threshold } = common(reader, () => reader.u32("threshold"));
-    return { form: "threshold", threshold, ...output };
-  },
+/** JSON has no such list. */
+const permutation: Item<readonly MemberShard[]> = {
+  .../* @__PURE__ */ vectorOf(struct<MemberShard>({ member: quorumMember, shard: bytes })),
+  members: () => undefined,
 };
+
+const BEFORE_THRESHOLD = {
+  quorumKey: bytes,
+  memberOutputs: vectorOf(
+    struct<GenesisMemberOutput>({ member: quorumMember, encryptedShare: bytes, shareHash: fixedBytes(HASH_LENGTH) }),
+  ),
+  recoveryPermutations: vectorOf(permutation),
+};
+const AFTER_THRESHOLD = {
+  drKeyWrappedQuorumKey: optionOf(bytes),
+  quorumKeyHash: fixedBytes(HASH_LENGTH),
+  testMessageCiphertext: bytes,
+  testMessageSignature: bytes,
+  testMessage: bytes,
+};
+const WITH_THRESHOLD = { ...BEFORE_THRESHOLD, threshold: u32, ...AFTER_THRESHOLD };
+
+/** The members of each form, in the order of Borsh. The newest form is first. */
+const FORMS: {
+  readonly [F in GenesisOutput["form"]]: Struct<Omit<Extract<GenesisOutput, { readonly form: F }>, "form">>;
+} = {
+  request: struct({ request: REQUEST, ...BEFORE_THRESHOLD, ...AFTER_THRESHOLD }),
+  commitment: struct({ ...WITH_THRESHOLD, requestCommitment: fixedBytes(SHA256_LENGTH) }),
+  threshold: struct(WITH_THRESHOLD),
+};
+
+/** Returns what each form makes of the bytes, or its fault. */
+function readings(bytes: Uint8Array): { form: string; value: GenesisOutput | undefined; fault: Fault | null }[] {
+  return Object.entries(FORMS).map(([form, { read }]) => ({
+    form,
+    ...readBorsh(bytes, (reader) => ({ form, ...read(reader, null) }) as GenesisOutput),
+  }));
+}
+
+/** Whether some form reads the bytes, or several do. */
+export function isGenesisOutput(bytes: Uint8Array): boolean {
+  return readings(bytes).some(({ fault }) => fault === null);
+}
 
 /**
  * Decodes the output of a genesis ceremony, as QOS writes it to the file `genesis_output`. Verifies nothing. Throws
  * {@link MalformedError} (`genesis-output`) with the fault of each form, or if several forms read the same bytes.
  */
 export function decodeGenesisOutput(bytes: Uint8Array): GenesisOutput {
-  const read = Object.entries(FORMS).map(([form, of]) => ({ form, ...readBorsh<GenesisOutput>(bytes, of) }));
+  const read = readings(bytes);
   const found = read.flatMap(({ value }) => value ?? []);
   if (found.length === 1) return found[0]!;
   if (found.length === 0) {
@@ -129,4 +132,29 @@ export function decodeGenesisOutput(bytes: Uint8Array): GenesisOutput {
   }
   const forms = found.map(({ form }) => form).join(" and ");
   throw new MalformedError("genesis-output", [{ path: "", message: `it can be read in several ways: as ${forms}` }]);
+}
+
+/**
+ * Decodes a request as JSON: `{"set": {"threshold", "members": [{"alias", "pubKey"}]}, "drKey"}`, with numbers and keys
+ * as in manifests. That no key was requested has to be said, by `null`. Throws {@link MalformedError}
+ * (`genesis-request`, or `json`) with every fault.
+ */
+export function decodeGenesisRequest(bytes: Uint8Array): GenesisRequest {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(parseJson(bytes, { numbers: "literal" }), "", faults);
+  const request = reader && requestIn(reader);
+  if (request === undefined || faults.length > 0) throw new MalformedError("genesis-request", faults);
+  return request;
+}
+
+function requestIn(reader: MemberReader): GenesisRequest {
+  reader.refuseUnknown(["set", "drKey"]);
+  if (reader.object["drKey"] === undefined)
+    reader.fault("drKey", "expected the requested key in hex, or null if none was requested");
+  const request = REQUEST.members(reader);
+  const { members } = request.set;
+  if (members.length === 0) reader.fault("set.members", "expected at least one");
+  if ([request.drKey, ...members.map(({ pubKey }) => pubKey)].some((key) => key?.length === 0))
+    reader.fault("", "a key is empty");
+  return request;
 }

@@ -1,8 +1,9 @@
-/** Attestation documents, manifests, envelopes and approvals. */
+/** Attestation documents, manifests, envelopes, approvals, and outputs of genesis ceremonies. */
 import { equalBytes, toHex } from "../bytes.js";
 import { type AttestationDocument, DOCUMENT_KEYS, readAttestationDocument } from "../decode/attestation-document.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { COSE_SIGN1_TAG, decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { decodeGenesisOutput, decodeGenesisRequest } from "../decode/genesis-output.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
@@ -93,6 +94,17 @@ export function inspectApproval(bytes: Uint8Array): Promise<Inspected> {
     ...approvalTree(approval),
     [UNKNOWN]: restOf(json, approval),
   }));
+}
+
+export function inspectGenesisOutput(bytes: Uint8Array): Promise<Inspected> {
+  return inspectEither(bytes, decodeGenesisOutput, async (output) => ({
+    ...(treeOf(output) as DescribedObject),
+    hash: toHex(await sha256(bytes)),
+  }));
+}
+
+export function inspectGenesisRequest(bytes: Uint8Array): Promise<Inspected> {
+  return inspectEither(bytes, decodeGenesisRequest, (request) => treeOf(request) as DescribedObject);
 }
 
 /** Inspects JSON or Borsh. JSON that cannot be read is shown as it is. */

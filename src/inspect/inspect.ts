@@ -20,7 +20,14 @@ import {
   within,
   membersOf,
 } from "./described.js";
-import { inspectApproval, inspectDocument, inspectEnvelope, inspectManifest } from "./documents.js";
+import {
+  inspectApproval,
+  inspectDocument,
+  inspectEnvelope,
+  inspectGenesisOutput,
+  inspectGenesisRequest,
+  inspectManifest,
+} from "./documents.js";
 import { inspectActivity, inspectAppProof, inspectAppProofs, inspectBootProof, inspectBootProofs } from "./evidence.js";
 import {
   type YamlReader,
@@ -149,6 +156,8 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
   approval: ({ bytes }) => inspectApproval(bytes),
+  "genesis output": ({ bytes }) => inspectGenesisOutput(bytes),
+  "genesis request": ({ bytes }) => inspectGenesisRequest(bytes),
   "image PCRs": ({ bytes }) => inspectPublishedPcrs(bytes),
   request: ({ json }) => inspectRequest(json),
   "API key": ({ json }) => inspectApiKey(json),

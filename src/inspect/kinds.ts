@@ -3,6 +3,7 @@ import { fromUtf8 } from "../bytes.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { decodeCertificate } from "../decode/certificate.js";
 import { type Piece, provisioningForm } from "../decode/evidence-members.js";
+import { isGenesisOutput } from "../decode/genesis-output.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
@@ -233,6 +234,18 @@ export const KINDS = {
     advice: "check the folder that contains it and the manifest: bootproof policy check-releases FOLDER",
     json: (json) => has(json, "signature", "member"),
     binary: ["borsh", decodes(decodeApproval)],
+  },
+  "genesis output": {
+    is: "the output of a genesis ceremony",
+    takenBy: ["OUTPUT"],
+    advice: "bootproof review FILE --genesis-request FILE compares it with the request",
+    binary: ["borsh", isGenesisOutput],
+  },
+  "genesis request": {
+    is: "the request of a genesis ceremony",
+    takenBy: ["--genesis-request"],
+    made: 'JSON {"set": {"threshold", "members": [{"alias", "pubKey"}]}, "drKey": "<hex>" or null}',
+    json: (json) => has(json, "set", "drKey"),
   },
   "image PCRs": {
     is: "the PCRs of an image",

@@ -1,9 +1,11 @@
 /** The caller's applications, in enclaves of the service (client/README.md, "Applications of your own"). */
 import { randomUUID } from "node:crypto";
-import { fromHex, toHex, toUtf8 } from "../bytes.js";
+import { fromBase64, fromHex, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
+import { bareDigest } from "../decode/manifest/image-digest.js";
+import { type PivotManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, matching, optional, text } from "../decode/shapes.js";
 import {
@@ -32,7 +34,7 @@ type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Pr
 export interface ApplicationOptions {
   /** The name: 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under this name. */
   readonly name: string;
-  /** The manifest's pivot hash, as 32 bytes or their hex. */
+  /** The manifest's pivot hash, as 32 bytes or their hex, with or without `sha256:`. */
   readonly binaryDigest: string | Uint8Array;
   /** The pivot's arguments. Default: none. */
   readonly args?: readonly string[];
@@ -122,7 +124,7 @@ function readApplication(what: string, given: ApplicationOptions): WantedApplica
 }
 
 function digestOf(what: string, given: unknown): string {
-  const bytes = typeof given === "string" ? fromHex(given) : given;
+  const bytes = typeof given === "string" ? fromHex(bareDigest(given)) : given;
   if (bytes instanceof Uint8Array && bytes.length === SHA256_LENGTH) return toHex(bytes);
   throw new TypeError(`${what}: expected ${SHA256_LENGTH} bytes, or their hex`);
 }
@@ -256,18 +258,26 @@ export class RunningApplication implements LabApplication {
   }
 }
 
-/** Returns the JSON of a deployment (client/README.md, "Applications of your own"). `manifest` is base64. */
-export function deploymentJson(application: SavedApplication, release: SavedRelease, manifest: string): JsonObject {
+/** Returns the JSON of a deployment (client/README.md, "Applications of your own"). */
+export function deploymentJson(
+  application: SavedApplication,
+  release: SavedRelease,
+  { qosManifestB64: manifest, qosManifestEnvelopeB64: envelope }: JsonObject,
+): JsonObject {
   const { organizationId, createdAt } = release.deployment!;
   const times = { createdAt, updatedAt: createdAt };
+  const manifestId = idOf(`manifest ${release.name}`);
+  const { manifest: booted, manifestSetApprovals } = decodeManifestEnvelope(fromBase64(String(envelope))!);
+  const { args } = (booted as PivotManifest).pivot;
+  const operatorOf = (name: string, key: Uint8Array): JsonObject => {
+    const publicKey = toHex(key);
+    return { id: idOf(publicKey), name, publicKey, ...times };
+  };
   const set = (name: string, members: readonly LabMember[]): JsonObject => ({
     id: idOf(`${application.appId} ${name}`),
     name: `${application.name} ${name}`,
     organizationId,
-    operators: members.map(({ alias, key }) => {
-      const publicKey = toHex(key.publicKey);
-      return { id: idOf(publicKey), name: alias, publicKey, ...times };
-    }),
+    operators: members.map(({ alias, key }) => operatorOf(alias, key.publicKey)),
     threshold: 2,
     ...times,
   });
@@ -277,10 +287,21 @@ export function deploymentJson(application: SavedApplication, release: SavedRele
     appId: release.app,
     manifestSet: set("manifest set", application.operators),
     shareSet: set("share set", application.shareholders),
-    manifest: { id: idOf(`manifest ${release.name}`), manifest, ...times },
+    manifest: { id: manifestId, manifest: manifest!, ...times },
+    manifestApprovals: manifestSetApprovals.map(({ signature, member: { alias, pubKey } }) => ({
+      ...{ id: idOf(toHex(signature)), manifestId, approval: toBase64(signature), ...times },
+      operator: operatorOf(alias, pubKey),
+    })),
+    qosVersion: "lab",
+    pivotContainer: {
+      ...{ containerUrl: `lab.invalid/${application.name}`, path: `/${application.name}`, args: [...args] },
+      ...{ hasPullSecret: false, healthCheckType: "TVC_HEALTH_CHECK_TYPE_HTTP" },
+      ...{ healthCheckPort: 8080, publicIngressPort: 8080 },
+    },
     ...times,
     delete: false,
     debugMode: false,
+    provisioningState: "PROVISIONING_STATE_PROVISIONED",
   };
 }
 

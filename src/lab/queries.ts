@@ -209,8 +209,8 @@ export const LAB_QUERIES = tableOf({
   getTvcDeployment: clients("getTvcDeployment", (question) => {
     const release = releaseOf(question);
     const application = question.state.all("applications").find(({ appId }) => appId === release.app)!;
-    const manifest = String(question.fleet.bootProof(enclaveOf(release, question), question.state)["qosManifestB64"]);
-    return { tvcDeployment: deploymentJson(application, release, manifest) };
+    const bootProof = question.fleet.bootProof(enclaveOf(release, question), question.state);
+    return { tvcDeployment: deploymentJson(application, release, bootProof) };
   }),
   getTvcDeploymentProvisioningDetails: clients("getTvcDeploymentProvisioningDetails", async (question) => {
     const { state, fleet, misbehaviour } = question;

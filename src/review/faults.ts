@@ -21,6 +21,7 @@ const ADVICE = {
   "previous-namespace": "Give the manifest that this one replaces: each namespace has its own history.",
   "previous-quorum-key": "Find out why the key changes: the enclave could not read what it stored before.",
   "previous-nonce": "Raise the nonce: a manifest replaces only those with a lower one.",
+  service: "Ask the service: an approval signs the manifest, and not what is said of it.",
   "open-member": "Read both values. If the new one is right, pin it, or name it with --accept (accept in code).",
   "unused-accept": "Omit the name: no such member is open, and a later value would be accepted unread.",
 };

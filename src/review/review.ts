@@ -4,6 +4,7 @@ import { fileBytes, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
+import { type DeploymentAnswer, deploymentShape } from "../decode/deployment.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest } from "../decode/manifest/index.js";
 import { MalformedError, attempt, faultsIn, listed } from "../errors.js";
@@ -20,6 +21,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { Findings, type ReviewFault, type ReviewFaultCode } from "./faults.js";
 import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
+import { approvalsIn, compareAnswer } from "./service.js";
 import { type HeldBy, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
@@ -30,6 +32,11 @@ export interface ReviewOptions {
   readonly measured?: Measured;
   /** Approvals in files of their own, in JSON or Borsh. Those in an envelope are also checked. */
   readonly approvals?: readonly Uint8Array[];
+  /**
+   * What the service says of the manifest's deployment: `tvcDeployment` of `get_tvc_deployment`. Its approvals are
+   * verified. A member that contradicts the manifest is a fault, and none makes anything pass.
+   */
+  readonly deployment?: DeploymentAnswer;
   /** Names of `members` that no pin fixes, and whose old and new values the caller has read. */
   readonly accept?: readonly string[];
 }
@@ -99,6 +106,7 @@ const OPTIONS: MembersOf<ReviewOptions> = {
   previous: optional(fileBytes),
   measured: demand(MEASURED),
   approvals: optional(list(fileBytes)),
+  deployment: optional(deploymentShape),
   accept: optional(list(text)),
 };
 
@@ -130,7 +138,10 @@ export async function reviewManifest(manifest: Uint8Array, given: ReviewOptions)
   });
   const read = await readGivenManifest("", copy);
   const previous = own.previous === undefined ? null : await readGivenManifest("previous", own.previous);
-  return reviewed({ given: read, policy, previous, built, accept: new Set(accept), beside });
+  const { deployment } = own;
+  const held = deployment === undefined ? [] : approvalsIn(deployment, read.manifest);
+  const approvals = [...beside, ...held];
+  return reviewed({ given: read, policy, previous, built, accept: new Set(accept), approvals, deployment });
 }
 
 /** The measurements in hex. */
@@ -153,7 +164,9 @@ interface Input {
   readonly previous: GivenManifest | null;
   readonly built: Built;
   readonly accept: ReadonlySet<string>;
-  readonly beside: readonly Approval[];
+  /** The approvals that are not in an envelope. */
+  readonly approvals: readonly Approval[];
+  readonly deployment: DeploymentAnswer | undefined;
 }
 
 /** The PCR of the certificate that signed an image. An image has it, but a manifest does not. */
@@ -174,18 +187,16 @@ async function reviewed(input: Input): Promise<ManifestReview> {
   const chosen = chooseDeployment(candidates, found);
   const measured = compareBuilt(input, candidates, pcrs, found);
   checkValues(manifest, pcrs, policy, found);
+  if (input.deployment !== undefined) compareAnswer(input.deployment, manifest, found);
   const cache = new SignatureCache();
-  for (const name of ["manifestSet", "shareSet"] as const) {
-    const set = manifest[name];
-    const { faults } = await checkApprovals([], set, hash, cache);
-    // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
-    for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
-      found.fault("set", name, `${name}: ${message}`);
-  }
+  await checkSets(given, cache, found);
   const changes = previous === null ? null : comparePrevious(previous, given, found);
   const members = unpinnedMembers(input, chosen, changes, found);
   const approvals = [
-    ...(await reviewApprovals("manifest", [...given.manifestSetApprovals, ...input.beside], given, { cache, found })),
+    ...(await reviewApprovals("manifest", [...given.manifestSetApprovals, ...input.approvals], given, {
+      cache,
+      found,
+    })),
     ...(await reviewApprovals("share", given.shareSetApprovals, given, { cache, found })),
   ];
   const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
@@ -290,6 +301,16 @@ function checkValues(
     expected: listed(trustAnchors.map(({ name }) => name)),
     actual: toHex(root),
   });
+}
+
+async function checkSets({ manifest, hash }: GivenManifest, cache: SignatureCache, found: Findings): Promise<void> {
+  for (const name of ["manifestSet", "shareSet"] as const) {
+    const set = manifest[name];
+    const { faults } = await checkApprovals([], set, hash, cache);
+    // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
+    for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
+      found.fault("set", name, `${name}: ${message}`);
+  }
 }
 
 function comparePrevious(previous: GivenManifest, given: GivenManifest, found: Findings): readonly Change[] {

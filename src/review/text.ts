@@ -4,16 +4,46 @@ import { NOT_THERE } from "../diff/changes.js";
 import { changeRow, valueRows } from "../diff/text.js";
 import { printableStart, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import { type Doc, type Row, type Section, rows, section, words } from "../show/doc.js";
+import { type Doc, type Row, type Section, labelled, rows, section, words } from "../show/doc.js";
 import { type LineOptions, writeText } from "../show/terminal.js";
 import type { ReviewedDeployment } from "./deployments.js";
 import type { ReviewFault } from "./faults.js";
+import type { GenesisReview } from "./genesis.js";
 import type { ManifestReview, UnpinnedMember } from "./review.js";
 
 /** Maximum characters of an unchanged value, which nobody has to read. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
 const WANTED = "review: expected the awaited result of reviewManifest";
+
+/** Renders the review of an output of a genesis ceremony, with the verdict first. Ends with a line feed. */
+export function renderGenesisReview(review: GenesisReview, options: LineOptions = {}): string {
+  return renderWhole(review, "review: expected the awaited result of reviewGenesis", () =>
+    writeText(genesisDoc(review), options),
+  );
+}
+
+function genesisDoc({ holds, faults, form, threshold, members, quorumKey, userData, open }: GenesisReview): Doc {
+  const text = holds
+    ? "IT ANSWERS THE REQUEST: set, threshold, shares and keys are those that were requested."
+    : `KEEP NO SHARE OF IT: ${faults.length} ${faults.length === 1 ? "fault" : "faults"}.`;
+  const failed = faults.map(({ code, message }): Row => ({ label: "FAIL", tone: "bad", text: `${message} (${code})` }));
+  const facts: Row[] = [
+    { label: "form", text: form },
+    { label: "threshold", text: `${threshold} of ${members.length} shares` },
+  ];
+  return {
+    sections: [
+      { blocks: [{ kind: "verdict", text, tone: holds ? "good" : "bad" }, rows([...failed, ...facts])] },
+      ...section("Quorum key", [{ kind: "value", text: quorumKey }]),
+      ...section("User data of the ceremony's attestation document", [{ kind: "value", text: userData }]),
+      ...section("Shares", [
+        rows(members.map(({ alias, pubKey }) => ({ label: quoted(alias, MAX_NAME), text: pubKey }))),
+      ]),
+      ...section("Not shown here", [{ kind: "list", items: open }]),
+    ],
+  };
+}
 
 /**
  * Renders a review. The first sentence is what no review can know. The verdict with the hash that an approval signs
@@ -41,18 +71,31 @@ function reviewDoc(review: ManifestReview): Doc {
 }
 
 function verdictSection(review: ManifestReview): Section {
-  const { ok, faults, deployment, manifestHash, manifestVersion, namespace, nonce, measured } = review;
+  const { ok, faults, deployment, manifestHash, manifestVersion, namespace, nonce } = review;
   const text = ok
     ? `EVERYTHING HOLDS: everything that was given was compared, with the deployment ${quoted(deployment!)}.`
     : `DO NOT APPROVE: ${faults.length} ${faults.length === 1 ? "fault" : "faults"}.`;
   const facts: Row[] = [
     { label: "manifest", text: `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}` },
-    { label: "build", text: measured.length === 0 ? "no image and no binary was given" : listed(measured) },
+    ...builtRows(review),
     { label: "hash", text: "an approval signs it:" },
   ];
   return {
     blocks: [{ kind: "verdict", text, tone: ok ? "good" : "bad" }, rows(facts), { kind: "value", text: manifestHash }],
   };
+}
+
+/** Returns whether the manifest is about what was built. */
+function builtRows({ measured, faults }: ManifestReview): Row[] {
+  const isOther = (code: string): boolean => faults.some((fault) => fault.code === code);
+  const image = measured.filter((name) => name !== "pivotHash");
+  const binary = `it pins ${isOther("binary") ? "another binary than the one" : "exactly the binary"} that you built`;
+  const pcrs = isOther("image") ? "another image than the one that you built" : "exactly the image that you built";
+  const texts = [
+    ...(measured.includes("pivotHash") ? [binary] : []),
+    ...(image.length > 0 ? [`it names ${pcrs}: ${listed(image)}`] : []),
+  ];
+  return labelled("build", texts.length > 0 ? texts : ["no image and no binary was given"]);
 }
 
 function faultRow({ code, message, expected, actual, advice }: ReviewFault): Row {

@@ -210,7 +210,10 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   // The other pins.
   one(`${D}.pivotHash`, HASH.slice(2), "62 hex digits, expected 64"),
   one(`${D}.pivotHash`, PCR, "96 hex digits, expected 64"),
-  one(`${D}.pivotHash`, `sha256:${HASH.slice(7)}`, "not hex"),
+  one(`${D}.pivotHash`, `sha256:${HASH.slice(7)}`, "57 hex digits, expected 64"),
+  one(`${D}.pivotHash`, `sha512:${HASH.slice(7)}`, "not hex"),
+  one(`${D}.pivotHash`, `sha256:sha256:${HASH}`, "not hex"),
+  one(`${D}.manifestHash`, `sha256:${HASH}`, "not hex"),
   one(`${D}.pivotHash`, [], "empty"),
   one(`${D}.namespace`, "", "empty"),
   one(`${D}.namespace`, [], "empty"),

@@ -158,10 +158,17 @@ describe("review", () => {
     const policy = policyFile(Object.fromEntries(Object.entries(pins).filter(([name]) => name !== "pivotHash")));
     const good = await review(fileOf(bytesOf(manifest)), "--policy", policy, ...files, ...ACCEPT);
     expect([good.code, good.stderr]).toEqual([0, ""]);
-    expect(good.stdout).toContain("pcr0, pcr1, pcr2, pivotHash");
+    expect(good.stdout).toContain("it pins exactly the binary that you built");
+    expect(good.stdout).toContain("it names exactly the image that you built: pcr0, pcr1, pcr2");
+    const digest = `sha256:${toHex(hash)}`;
+    const named = [...files.slice(0, 2), "--binary", digest];
+    expect(await review(fileOf(bytesOf(manifest)), "--policy", policy, ...named, ...ACCEPT)).toEqual(good);
+    const prefixed = policyFile({ ...pins, pivotHash: digest });
+    expect((await review(fileOf(bytesOf(manifest)), "--policy", prefixed, ...files, ...ACCEPT)).code).toBe(0);
     const bad = await review(MANIFEST, "--policy", policy, ...files, ...ACCEPT);
     expect(bad.code).toBe(1);
-    for (const about of ["PCR0", "PCR1", "PCR2", "another program"]) expect(bad.stdout).toContain(about);
+    for (const about of ["PCR0", "PCR1", "PCR2", "another program", "another binary", "another image"])
+      expect(bad.stdout).toContain(about);
   });
 });
 
@@ -201,6 +208,7 @@ describe("exit code 2", () => {
       [MANIFEST, "--policy", POLICY, ...ACCEPT, "dns", "shareSet"],
       /--accept dns: accept has no effect[^]*accepted: restart, [^]*--accept shareSet: accept has no effect/,
     ],
+    ["a digest that is none", [MANIFEST, "--policy", POLICY, "--binary", "sha256:00"], /--binary sha256:00: expected/],
     ["stdin twice", ["-", "--policy", "-"], /only one file can be -/],
   ])("%s", async (_, args, message) => {
     const { code, stdout, stderr } = await review(...args);
@@ -240,7 +248,9 @@ describe("review --deployment-id", async () => {
   it("says of the manifest of a deployment what it says of the same manifest in a file", async () => {
     const fetched = await review("--deployment-id", deploymentId, "--policy", policy, ...connection);
     const read = await review(manifest, "--policy", policy);
-    expect(fetched).toEqual(read);
+    expect(fetched).toMatchObject({ code: read.code, stderr: "" });
+    const before = (text: string): string => text.split(/\nApprovals\n/)[0]!;
+    expect(before(fetched.stdout)).toBe(before(read.stdout));
     expect(fetched.stdout).toContain("Nothing here shows that any hardware");
     const binary = fileOf("another program");
     const other = await review("--deployment-id", deploymentId, "--policy", policy, "--binary", binary, ...connection);
@@ -259,6 +269,15 @@ describe("review --deployment-id", async () => {
     );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain(says);
+  });
+
+  it("verifies the approvals that the service holds, and compares what it says of the deployment", async () => {
+    const { stdout } = await review("--deployment-id", deploymentId, "--policy", policy, ...connection);
+    expect(stdout).toMatch(/approved by +"alice", "bob"/);
+    expect(stdout).toContain("the service says QOS version");
+    const lied = await answering((answer) => (answer["debugMode"] = true));
+    const bad = await review("--deployment-id", deploymentId, "--policy", policy, ...lied);
+    expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining("(service)")]);
   });
 
   it.each<[string, string[], string]>([

@@ -4,6 +4,7 @@ import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { type EvidenceKind, kindOf } from "../../src/inspect/kinds.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";
+import { FORMS, output } from "../support/genesis.js";
 import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
@@ -100,6 +101,11 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
   ["a release with its version last", text(releaseText.replace(/^(version.*\n)([^]*)$/, "$2$1")), "release"],
   ["a release as JSON", json({ version: "r1", signer: { appBinaryDigest: "", PCR0: "" } }), "release"],
   ["a request", json({ type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: "1", parameters: {} }), "request"],
+  ...FORMS.map((form): [string, Uint8Array, EvidenceKind] => [`an output, ${form}`, output(form), "genesis output"]),
+  ["an output in hex", text(toHex(output("request"))), "genesis output"],
+  ["an output that is cut", output("request").subarray(0, -1), null],
+  ["an output that two forms read", Uint8Array.from({ length: 98 }, (_, at) => (at === 81 ? 5 : 0)), "genesis output"],
+  ["a request of a ceremony", json({ set: { threshold: 1, members: [] }, drKey: null }), "genesis request"],
   ["the beginning of an enclave image", text(".eif"), "enclave image"],
   ["a file that is cut within its first bytes", text(".ei"), null],
   ["an API key", json({ publicKey: "02", privateKey: "01" }), "API key"],

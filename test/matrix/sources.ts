@@ -119,6 +119,7 @@ export const CLI_OPTIONS = {
   tolerance: OF_TOKENS,
   "trust-anchor": LOOSENS,
   "trusted-root": OF_PIN,
+  "genesis-request": not("of outputs of ceremonies, which no other door reads: test/cli/review-genesis.test.ts"),
   "github-release": OF_PIN,
   tenant: OF_PIN,
   "user-id": OF_TOKENS,

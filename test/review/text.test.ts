@@ -114,7 +114,8 @@ it("writes this of a review that has everything", () => {
 
     DO NOT APPROVE: 5 faults.
     manifest  "lab/signer", nonce 7, v2
-    build     pcr0, pivotHash
+    build     it pins exactly the binary that you built
+              it names exactly the image that you built: pcr0
     hash      an approval signs it:
       abababababababababababababababababababababababababababababababab
 

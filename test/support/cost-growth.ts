@@ -50,6 +50,8 @@ export const FILES: Readonly<Record<EvidenceKind, JsonValue | null>> = {
     parameters: { walletName: "w", accounts: [{ path: "m/000000", curve: "C" }] },
   },
   approval: (envelope["manifestSetApprovals"] as JsonValue[])[0]!,
+  "genesis output": null,
+  "genesis request": { set: { threshold: 1, members: [{ alias: "member-000000", pubKey: "04" }] }, drKey: null },
   "image PCRs": {
     Measurements: { HashAlgorithm: "Sha384", PCR0: "00".repeat(48), PCR1: "00".repeat(48), PCR2: "00".repeat(48) },
   },

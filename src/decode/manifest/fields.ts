@@ -17,7 +17,7 @@ interface Field<T> extends Borsh<T> {
 }
 
 /** An item of a list of objects. */
-interface Item<T> extends Borsh<T> {
+export interface Item<T> extends Borsh<T> {
   /** Reads the members of a JSON object. Returns undefined if the object is not an item. */
   readonly members: (reader: MemberReader) => T | undefined;
 }
@@ -32,6 +32,7 @@ export interface Struct<T> extends Field<T>, Item<T> {
 }
 
 /** Makes a struct, whose fields are in the order of Borsh. */
+/* @__NO_SIDE_EFFECTS__ */
 export function struct<T extends object>(fields: Fields<T>): Struct<T> {
   const names = Object.keys(fields) as (keyof T & string)[];
   const each = (read: (name: keyof T & string) => T[keyof T & string]): T => {
@@ -56,6 +57,7 @@ export function blank(): MemberReader {
   return new MemberReader({});
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 export function vectorOf<T>(item: Item<T>): Field<readonly T[]> {
   return {
     read: (reader, what) => reader.vector(what, (path) => item.read(reader, path)),
@@ -65,6 +67,7 @@ export function vectorOf<T>(item: Item<T>): Field<readonly T[]> {
 }
 
 /** A value that is null if it is absent. */
+/* @__NO_SIDE_EFFECTS__ */
 export function optionOf<T>(field: Field<T>): Field<T | null> {
   return {
     read: (reader, what) => reader.option(what, () => field.read(reader, what)),
@@ -85,7 +88,7 @@ export const u16: Field<number> = {
   member: (reader, name) => integerField(reader, name, 0xffff),
 };
 
-const u32: Field<number> = {
+export const u32: Field<number> = {
   read: (reader, what) => reader.u32(what),
   write: (writer, value) => writer.u32(value),
   member: (reader, name) => integerField(reader, name, 0xffffffff),
@@ -109,17 +112,22 @@ export const texts: Field<readonly string[]> = {
   member: (reader, name) => reader.strings(name) ?? [],
 };
 
-const bytes: Field<Uint8Array> = {
+export const bytes: Field<Uint8Array> = {
   read: (reader, what) => reader.bytes(what),
   write: (writer, value) => writer.bytes(value),
   member: (reader, name) => hexField(reader, name),
 };
 
-export const binaryHash: Field<Uint8Array> = {
-  read: (reader, what) => reader.fixed(SHA256_LENGTH, what),
-  write: (writer, value) => writer.fixed(value),
-  member: (reader, name) => hexField(reader, name, SHA256_LENGTH),
-};
+/* @__NO_SIDE_EFFECTS__ */
+export function fixedBytes(length: number): Field<Uint8Array> {
+  return {
+    read: (reader, what) => reader.fixed(length, what),
+    write: (writer, value) => writer.fixed(value),
+    member: (reader, name) => hexField(reader, name, length),
+  };
+}
+
+export const binaryHash = fixedBytes(SHA256_LENGTH);
 
 const RESTARTS = ["Never", "Always"] as const;
 
@@ -157,7 +165,7 @@ export const bridge: Item<BridgeConfig> = {
   },
 };
 
-const quorumMember = struct<Approval["member"]>({ alias: text, pubKey: bytes });
+export const quorumMember = struct<Approval["member"]>({ alias: text, pubKey: bytes });
 const memberSet = struct<MemberSet>({ threshold: u32, members: vectorOf(quorumMember) });
 
 export const namespace = struct<Namespace>({ name: text, nonce: u32, quorumKey: bytes });

@@ -1,4 +1,4 @@
-/** SHA-256 digests of container images (OCI image-spec, "Digests"). */
+/** SHA-256 digests of container images (OCI image-spec, "Digests"), whose form other tools use for binaries, too. */
 import { fromHex, toHex } from "../../bytes.js";
 import { SHA256_LENGTH } from "../lengths.js";
 
@@ -13,4 +13,9 @@ export function imageDigestText(digest: Uint8Array): string {
 export function imageDigestOf(text: string): Uint8Array | null {
   const hex = DIGEST.exec(text)?.[1];
   return hex === undefined ? null : fromHex(hex);
+}
+
+/** Returns the hex of a digest that may have the prefix, unchecked. */
+export function bareDigest(text: string): string {
+  return text.startsWith(DIGEST_PREFIX) ? text.slice(DIGEST_PREFIX.length) : text;
 }
