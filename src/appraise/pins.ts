@@ -207,23 +207,20 @@ export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
 }
 
 const digestHex = hex(SHA256_LENGTH);
-const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
 
-/** The digest of a binary, with or without the prefix that other tools write. It is read as hex alone. */
-const binaryDigest: Shape<string> = {
-  form: { type: "string", pattern: new RegExp(`^(?:${DIGEST_PREFIX})?[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
-  read: (value, place) => digestHex.read(typeof value === "string" ? bareDigest(value) : value, place),
-};
+/** Shape of a digest, which is read as hex alone. Only the digest of a binary may lack the prefix. */
+function digestOf(prefix: string): Shape<string> {
+  return {
+    form: { type: "string", pattern: new RegExp(`^${prefix}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
+    read: (value, place) => {
+      const bare = typeof value === "string" ? bareDigest(value) : value;
+      if (bare === value && prefix === DIGEST_PREFIX) return place.fault(`expected "${prefix}" and ${digestHex.words}`);
+      return digestHex.read(bare, place);
+    },
+  };
+}
 
-const digest: Shape<string> = {
-  form: { type: "string", pattern: new RegExp(`^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$`) },
-  read: (value, place) => {
-    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX)) return binaryDigest.read(value, place);
-    return place.fault(`expected ${digestWords}`);
-  },
-};
-
-const workloadsRecord = fileRecord(oneOrMore(digest), {
+const workloadsRecord = fileRecord(oneOrMore(digestOf(DIGEST_PREFIX)), {
   name: WORKLOAD_NAME,
   fault: "not the name of a workload (a lower-case DNS label)",
   least: 1,
@@ -367,7 +364,9 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   manifestHash: qosPin("policy.manifest-hash", oneOrMore(digestHex), (pin, { manifestHash }) =>
     oneOf(pin, manifestHash),
   ),
-  pivotHash: pivotPin("policy.pivot", oneOrMore(binaryDigest), (pin, { hash }) => oneOf(pin, hash)),
+  pivotHash: pivotPin("policy.pivot", oneOrMore(digestOf(`(?:${DIGEST_PREFIX})?`)), (pin, { hash }) =>
+    oneOf(pin, hash),
+  ),
   workloads: {
     ...qosPin("policy.workloads", workloadsShape, compareWorkloads),
     excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
