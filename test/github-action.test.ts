@@ -350,7 +350,7 @@ describe("the action with a service", () => {
 
   it("fetches once, and says whose word it is that this enclave is the newest", () => {
     // As on a runner of GitHub, whose path has no space that Markdown would set apart.
-    const own = { ...env, RUNNER_TEMP: mkdtempSync(join(tmpdir(), "runner-")) };
+    const own = { ...env, RUNNER_TEMP: mkdtempSync(join(tmpdir(), "Runner Temp (x)-")) };
     const { ok, outputs, annotations, summary, log } = runAction(inputs, newFolder(), { env: own });
     expect([ok, outputs["verdict"]], log).toEqual([true, "verified"]);
     expect(Object.keys(readJson(outputs["bundle-file"]!))).toEqual(["bundle", "bootProofs", "appProofs"]);

@@ -79,7 +79,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "gh attestation": "fetches what a build service signed",
   '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
   "esbuild app.js": "a bundle: test/package/bundled.test.ts makes it, and runs it",
-  "bootproof worker": "of the queue: test/operations-built.test.ts runs it, with a server of its own",
+  "bootproof audit worker": "of the queue: test/operations-built.test.ts runs it, with a server of its own",
   "bootproof audit --queue": "the same",
   "const line = JSON.stringify({": "an outline: test/run/expected.test.ts and test/cli/audit.test.ts run it",
   "bootproof proxy": "runs until it is ended: test/cli/end-to-end-proxy.test.ts runs it",

@@ -17,7 +17,7 @@ import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
  */
 export async function auditPolicy(
   files: InputFiles,
-  flags: Pick<Flags<"worker">, "policy" | "policySigners" | "policyState" | "trustAnchor">,
+  flags: Pick<Flags<"audit worker">, "policy" | "policySigners" | "policyState" | "trustAnchor">,
   io: Io,
   now?: Date,
 ): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
@@ -47,7 +47,10 @@ export async function auditPolicy(
 }
 
 /** Refuses a command line without a policy, and `--trust-anchor` together with a policy. */
-export function requireAuditPolicy(args: ArgumentReader, { trustAnchor }: Pick<Flags<"worker">, "trustAnchor">): void {
+export function requireAuditPolicy(
+  args: ArgumentReader,
+  { trustAnchor }: Pick<Flags<"audit worker">, "trustAnchor">,
+): void {
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');

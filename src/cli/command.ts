@@ -102,7 +102,8 @@ export function registered(
   { summary, operands = {} }: CommandSummary,
   hidden = false,
 ): Command {
-  const command = parent.command(name, { hidden }).summary(summary);
+  const command = parent.createCommand(name).summary(summary).copyInheritedSettings(parent);
+  parent.addCommand(command, { hidden });
   for (const [word, what] of Object.entries(operands)) command.argument(word, what);
   return addOptions(command, parent.parent === null ? name : `${parent.name()} ${name}`);
 }

@@ -50,7 +50,7 @@ export const COMMANDS = {
       operands: { "[input...]": "files of lines, folders, or - for lines on stdin" },
       load: async () => (await import("./audit.js")).addAuditCommand,
     },
-    worker: {
+    "audit worker": {
       summary: "verify entries for audits on other machines, through a queue",
       load: async () => (await import("./worker.js")).addWorkerCommand,
     },

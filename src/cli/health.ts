@@ -15,7 +15,7 @@ export interface HealthRequest {
   readonly address: HealthAddress | undefined;
 }
 
-type HealthFlags = Pick<Flags<"worker">, "healthFile" | "metrics">;
+type HealthFlags = Pick<Flags<"audit worker">, "healthFile" | "metrics">;
 
 const LOOPBACK = "127.0.0.1";
 

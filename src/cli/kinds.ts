@@ -136,7 +136,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "policy signers": SIGNERS_MEMBERS,
 };
 /** Commands that judge any JSON, as the library does. */
-const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
+const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "audit worker"];
 
 /** Returns whether content of no known kind has nothing of the kind that is taken, so that it was named by mistake. */
 function isForeign({ bytes, json }: Content, taken: string, { files }: FilePlace): boolean {

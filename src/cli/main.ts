@@ -19,6 +19,9 @@ import { refuseStrayWords } from "./words.js";
 /** The topic of the help that lists every command. */
 const ALL_COMMANDS = "all";
 
+/** Asks for the words that fit at the last one, as the scripts of `completion` do. */
+const COMPLETE = "__complete";
+
 /** Words that people try for `--version`. They count only alone. */
 const VERSION_WORDS = ["-v", "version"];
 
@@ -27,7 +30,9 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
   const words = line.length === 1 && VERSION_WORDS.includes(line[0]!) ? ["--version"] : line;
   const shown = withoutKeys(words);
   const { argv: asked, helpTopic } = withoutTopic(words, commands);
-  const { argv, note } = respelt(helpLast(asked));
+  const isAsked = line[0] === COMPLETE;
+  const { argv: spelt, note } = isAsked ? { argv: line.slice(1), note: null } : respelt(helpLast(asked));
+  const argv = spelt.slice(0, 2).join(" ") === BELOW ? [BELOW, ...spelt.slice(2)] : spelt;
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, helpTopic, lines: await jsonLinesFor(argv) });
   // The exit code if no command sets one: it must not mean success.
@@ -38,6 +43,10 @@ export async function run(line: readonly string[], given: ProcessIo, commands: C
     await addCommands(program, commands, { argv, helpTopic }, (command, add) =>
       add(command, io, (answer) => (code = answer)),
     );
+    if (isAsked) {
+      io.stdout.write(await (await import("./completion.js")).candidates(program, argv));
+      return EXIT.good;
+    }
     refuseStrayWords(program, argv);
     await program.parseAsync(argv, { from: "user" });
     return code;
@@ -54,7 +63,11 @@ const OLD_SPELLINGS: readonly (readonly [old: string, now: string])[] = [
   ["keygen", "key new"],
   ["stamp", "key stamp"],
   ["release check", "policy check-releases"],
+  ["worker", "audit worker"],
 ];
+
+/** A command that another has below it beside its operands. Its name is one word, so that commander finds it first. */
+const BELOW = "audit worker";
 
 /** Replaces an old spelling, and says the new one. */
 function respelt(argv: readonly string[]): { readonly argv: readonly string[]; readonly note: string | null } {
@@ -197,9 +210,6 @@ interface CommandRow extends CommandSummary {
 /** Commands by the heading of their group, then by name. */
 export type Commands = Readonly<Record<string, Readonly<Record<string, CommandRow>>>>;
 
-/** The command that needs all others to be loaded, since its script completes them. */
-const TELLS_OF_ALL = "completion";
-
 function programOf(io: Io): Command {
   const width = helpWidth(textOptions(io).width);
   return new CheckedCommand("bootproof")
@@ -234,11 +244,11 @@ async function addCommands(
   const rows = Object.entries(all).flatMap(([heading, group]) =>
     Object.entries(group).map(([name, row]) => ({ heading, name, row })),
   );
-  const isAlone = named === words[0] && named !== TELLS_OF_ALL && rows.some(({ name }) => name === named);
+  const isAlone = named === words[0] && rows.some(({ name }) => name === named);
   for (const { heading, name, row } of rows) {
     if (isAlone && name !== named) continue;
     const command = registered(program.commandsGroup(heading), name, row, isShort && heading !== FRONT_GROUP);
-    if (name === named || named === TELLS_OF_ALL) complete(command, await row.load());
+    if (name === named) complete(command, await row.load());
   }
 }
 
@@ -265,5 +275,5 @@ function failureFormatOf(program: Command, argv: readonly string[]): ReportForma
   const format = valuesOn(argv, "--format").findLast(isFailureFormat) ?? null;
   // A document for people takes the place of a report, and other commands write none in these formats.
   const isForPeople = format === "html" || format === "markdown";
-  return isForPeople && option?.description.includes(format) !== true ? null : format;
+  return isForPeople && option?.argChoices?.includes(format) !== true ? null : format;
 }

@@ -153,7 +153,7 @@ export const COMMAND_OPTIONS = {
     "--resume": "with --out: go on behind the results that this file has; what has one is compared, not verified again",
     "--whole": "with --out: the exit code of all results in the file, and not only of those that no run has reported",
     "--workers <number>": "threads that verify (default: one for each core, at most 16)",
-    "--queue [url]": "let bootproof worker verify elsewhere: redis://HOST:PORT (default: BOOTPROOF_QUEUE_URL)",
+    "--queue [url]": "let bootproof audit worker verify elsewhere: redis://HOST:PORT (default: BOOTPROOF_QUEUE_URL)",
     ...QUEUE,
     "--entry-timeout <duration>":
       "the longest time for one entry, such as 10s (default: 60s); a slower entry is not judged",
@@ -166,7 +166,7 @@ export const COMMAND_OPTIONS = {
     ...TRUST_ANCHOR,
     ...HEALTH,
   },
-  worker: {
+  "audit worker": {
     "--queue <url>":
       "the queue: redis://HOST:PORT/DATABASE, or rediss:// for TLS; redis+cluster://, redis+sentinel:// or unix:// " +
       "(default: the URL in BOOTPROOF_QUEUE_URL; put USER:PASSWORD@ only there)",

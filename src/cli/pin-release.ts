@@ -49,5 +49,7 @@ function messagesOn({ policy: { deployments }, notes }: MadePolicy): string[] {
 
 /** Returns a warning as a sentence in one line, with the check that `bootproof explain` explains. */
 export function warningText(text: string, check?: CheckId): string {
-  return printable(`Warning: ${text}${check === undefined ? "" : ` (see bootproof explain ${check})`}.`);
+  return printable(
+    `Warning: ${text.replace(/\.$/, "")}${check === undefined ? "" : ` (see bootproof explain ${check})`}.`,
+  );
 }

@@ -1,4 +1,4 @@
-/** `bootproof worker`: verifies entries for audits on other machines, through a queue. */
+/** `bootproof audit worker`: verifies entries for audits on other machines, through a queue. */
 import type { Health } from "../run/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";
@@ -16,14 +16,14 @@ same secret: without it, anyone who can write to that server can forge results. 
 BOOTPROOF_QUEUE_URL: a worker then needs no --queue, and an audit needs it without a URL.
 
 Examples:
-    $ bootproof worker --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json
+    $ bootproof audit worker --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --queue-secret-file queue.secret --policy policy.json proofs.ndjson
 
 Exit codes: 0 ended normally, 1 the signed policy is not in force, 2 wrong usage, or this worker cannot verify any more,
 or the queue's server may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
 
 export const addWorkerCommand = commandOf(
-  "worker",
+  "audit worker",
   {
     description: "Verify the entries that bootproof audit --queue puts into a queue, on all cores, until interrupted.",
     usage: "[--queue URL] (--policy FILE | --no-policy) [--workers N]",

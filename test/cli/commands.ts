@@ -1,8 +1,7 @@
 /** Every command with its options, as they are registered. */
 import type { Command } from "commander";
 import { COMMANDS } from "../../src/cli/commands.js";
-import { CheckedCommand } from "../../src/cli/command.js";
-import { addOptions } from "../../src/cli/option-table.js";
+import { CheckedCommand, registered } from "../../src/cli/command.js";
 
 export interface CommandOption {
   /** Such as `policy check`. */
@@ -17,8 +16,8 @@ export interface CommandOption {
 export async function optionsOfCommands(): Promise<CommandOption[]> {
   const program = new CheckedCommand("bootproof");
   const io = { env: {}, stdout: {}, stderr: {} } as never;
-  for (const [name, { load }] of Object.values(COMMANDS).flatMap((group) => Object.entries(group)))
-    (await load())(addOptions(program.command(name), name), io, () => undefined);
+  for (const [name, row] of Object.values(COMMANDS).flatMap((group) => Object.entries(group)))
+    (await row.load())(registered(program, name, row), io, () => undefined);
   return program.commands.flatMap((command) => optionsBelow(command, ""));
 }
 

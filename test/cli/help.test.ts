@@ -3,7 +3,7 @@ import { fitted, helpWidth } from "../../src/cli/help.js";
 import { COMMANDS as COMMANDS_OF_ALL } from "../../src/cli/commands.js";
 import { OPTION_NAMES, commandsWith } from "../../src/cli/option-table.js";
 import { VERIFY_TOPICS } from "../../src/cli/verify-help.js";
-import { bootproof, words } from "./support.js";
+import { bootproof, refused, words } from "./support.js";
 
 describe("a help text", () => {
   it.each([
@@ -120,7 +120,7 @@ it.each(Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group)))(
 
 describe("the help of the program", () => {
   const commandsIn = (text: string): string[] =>
-    [...text.split("Commands:")[1]!.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
+    [...text.split("Commands:")[1]!.matchAll(/^ {2}([a-z]+(?: worker)?) /gm)].map(([, name]) => name!);
 
   it("lists the commands that people begin with on 40 lines of 80 columns, and with all every command", async () => {
     const { stdout } = await bootproof(["--help"], { isTTY: true, columns: 80 });
@@ -132,6 +132,24 @@ describe("the help of the program", () => {
     const every = Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group));
     expect(commandsIn(whole).sort()).toEqual([...every, "help"].sort());
     for (const heading of Object.keys(COMMANDS_OF_ALL)) expect(whole).toContain(`\n${heading}\n`);
+  });
+
+  it("a worker of audits is below audit, and its old spelling says so", async () => {
+    const { code, stdout, stderr } = await bootproof(["audit", "worker", "--help"]);
+    expect([code, stderr, stdout.split("\n", 1)]).toEqual([
+      0,
+      "",
+      ["Usage: bootproof audit worker [--queue URL] (--policy FILE | --no-policy)"],
+    ]);
+    const NOTE = "note: bootproof worker is bootproof audit worker now\n";
+    expect(await bootproof(["worker", "--help"])).toEqual({ code, stdout, stderr: NOTE });
+    for (const asked of [words`help audit worker`, words`help worker`])
+      expect((await bootproof(asked)).stdout).toBe(stdout);
+    const fault = "bootproof: --policy FILE or --no-policy is required";
+    await refused(2, bootproof(words`audit worker --queue redis://127.0.0.1:1`), `${fault}`, /audit worker --help/);
+    await refused(2, bootproof(words`worker --queue redis://127.0.0.1:1`), NOTE + fault);
+    // Behind its options, audit takes the word for a file.
+    await refused(2, bootproof(words`audit --no-policy worker`), "worker: there is no such file");
   });
 
   it("shows a command below another", async () => {

@@ -79,11 +79,12 @@ const queued = inOneRun(async (world, sides) => {
   const known = process.listeners("SIGINT");
   const io = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } };
   const words = [
+    "audit",
     "worker",
     ...queue,
     "--policy",
     world.policyPath,
-    ...world.words("worker", sides[0]!),
+    ...world.words("audit worker", sides[0]!),
     "--workers",
     "1",
   ];

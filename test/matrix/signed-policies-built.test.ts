@@ -33,7 +33,7 @@ it("an audit names the version that judges, also in lines of JSON", async () => 
 
 it.each(refused)("a worker does not start under a signed policy that is %s", async (time, world) => {
   const queue = ["--queue", "redis://127.0.0.1:1"];
-  const words = ["worker", ...queue, "--policy", world.policyPath, ...world.words("worker", "honest")];
+  const words = ["audit", "worker", ...queue, "--policy", world.policyPath, ...world.words("audit worker", "honest")];
   const { code, stderr } = await bootproof(words, AROUND);
   expect([code, stderr]).toEqual([1, expect.stringContaining(SAYS[time])]);
 });

@@ -135,7 +135,7 @@ type JudgingCommand = {
 
 /** Those that no column has as its options, and why. */
 export const NO_DOORS = {
-  worker: "it judges what an audit puts into a queue, which is an entrance of audit",
+  "audit worker": "it judges what an audit puts into a queue, which is an entrance of audit",
   token: "it judges tokens under quorum keys, and no boot proofs: test/token has a table of its own",
 } satisfies Readonly<Record<Exclude<JudgingCommand, OptionsOfEntrances>, string>>;
 
