@@ -1,23 +1,20 @@
 /** The library's functions, which verify, appraise and report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
-import type { Policy } from "./appraise/policy.js";
 import type { Blamed, CheckId, Checklist } from "./checks.js";
 import { copyInput } from "./decode/input.js";
 import {
   type CopiedEvidence,
   type Evidence,
   type NamedEvidence,
-  type OptionsBesidePolicy,
+  type Setting,
   type VerifyOptions,
-  type VerifySetting,
   type SignedBytes,
   type SignedBytesOptions,
   copyDocument,
   copyEvidence,
   copySignedBytes,
-  readOptions,
   requireApplied,
-  readOptionsUnder,
+  settingOf,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims, withProvenance } from "./report/claims.js";
 import { type VerdictAndReport, conclude } from "./report/conclude.js";
@@ -62,7 +59,7 @@ export {
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
   // The options are copied before the first await, so that later changes of the caller have no effect.
-  return verifyUnder(evidence, readOptions(options));
+  return verifyUnder(evidence, settingOf(options));
 }
 
 /**
@@ -75,9 +72,9 @@ export async function verifyAnswer(
   evidence: Evidence,
   options: VerifyOptions,
   refusals: readonly string[],
-  more: Pick<VerifySetting, "signUp" | "began"> = {},
+  more: Pick<Setting, "signUp" | "began"> = {},
 ): Promise<Verification> {
-  const setting = { ...readOptions(options), refusals: [...refusals], ...more };
+  const setting = { ...settingOf(options), refusals: [...refusals], ...more };
   const copied = copyEvidence(evidence, setting);
   if (copied.activity === null && setting.context.expectation === null && setting.refusals.length > 0)
     throw new TypeError("refusals: expected an activity in the evidence, got none");
@@ -85,28 +82,16 @@ export async function verifyAnswer(
 }
 
 /** Copies the evidence, and returns a function that verifies it as {@link verifyEvidence} does. */
-export function preparedVerification(evidence: Evidence, setting: VerifySetting): () => Promise<Verification> {
+export function preparedVerification(evidence: Evidence, setting: Setting): () => Promise<Verification> {
   const copied = copyEvidence(evidence, setting);
   return () => verifyCopied(copied, setting);
 }
 
-/**
- * Verifies as {@link verifyEvidence} does, but under a policy that came with the evidence. The verdict is `authentic`
- * at best. Throws `MalformedError` (`bundle`) for a policy that loosens verification.
- */
-export async function verifyEvidenceUnder(
-  evidence: Evidence,
-  policy: Policy,
-  options: OptionsBesidePolicy,
-): Promise<Verification> {
-  return verifyUnder(evidence, readOptionsUnder(policy, options));
-}
-
-async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
+async function verifyUnder(evidence: Evidence, setting: Setting): Promise<Verification> {
   return verifyCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): Promise<Verification> {
+async function verifyCopied(evidence: CopiedEvidence, setting: Setting): Promise<Verification> {
   const { report, bootProofs, appProofs, activity, provenance } = await judgeCopied(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity, provenance });
 }
@@ -122,11 +107,11 @@ export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "r
 }
 
 /** Decides the verdict of {@link verifyEvidence} under copied options. The report is made on demand. */
-export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+export async function judgeEvidence(evidence: Evidence, setting: Setting): Promise<EvidenceVerdict> {
   return judgeCopied(copyEvidence(evidence, setting), setting);
 }
 
-async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+async function judgeCopied(copied: CopiedEvidence, setting: Setting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
   const decoded = copied.activity && (await decodeActivityInput(copied.activity));
   const appProofs = [...copied.appProofs, ...(await inTurns(decoded?.value.appProofs ?? [], 1, copyInput))];
@@ -189,7 +174,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
 async function bytesOf(
   { signedBytes }: CopiedEvidence,
   boots: readonly Parameters<typeof checkBytes>[1][],
-  { context }: VerifySetting,
+  { context }: Setting,
 ): Promise<{ readonly verified: Pick<EvidenceVerdict, "signedBytes">; readonly checklists: readonly Checklist[] }> {
   if (signedBytes === undefined) return { verified: {}, checklists: [] };
   const { verified, checklist } = await checkBytes(signedBytes, boots[0]!, context);
@@ -207,14 +192,12 @@ function blamedProofs(all: Verification["appProofs"], failed: CheckId, guilty?: 
   return all.flatMap((proof, index) => (guilty?.has(proof) === true ? [[`app[${index}]`, failed] as const] : []));
 }
 
-function withSignUp(claims: Claims, { signUp }: VerifySetting): Claims {
+function withSignUp(claims: Claims, { signUp }: Setting): Claims {
   return signUp === undefined ? claims : { ...claims, signUp };
 }
 
 /** Makes the verdict. Throws for revocation lists of the caller that a good verdict does not rest on. */
-function concluded(
-  parts: Parameters<typeof conclude>[0] & { readonly setting: VerifySetting },
-): ReturnType<typeof conclude> {
+function concluded(parts: Parameters<typeof conclude>[0] & { readonly setting: Setting }): ReturnType<typeof conclude> {
   const judgement = conclude(parts);
   if (judgement.verdict !== "rejected") requireApplied(parts.setting.context);
   return judgement;
@@ -224,7 +207,7 @@ function concluded(
 async function provenanceOf(
   { provenance }: CopiedEvidence,
   bootProofs: Verification["bootProofs"],
-  { policy, context, provenanceVerifier }: VerifySetting,
+  { policy, context, provenanceVerifier }: Setting,
 ): ReturnType<typeof checkProvenance> {
   return checkProvenance(provenance, policy?.demands(bootProofs, context.now) ?? [], provenanceVerifier);
 }
@@ -238,7 +221,10 @@ async function provenanceOf(
  * ```
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
-  const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, readOptions(options, true));
+  const { report, bootProofs } = await verifyUnder(
+    { bootProofs: [bootProof] },
+    settingOf(options, { isOnlyOne: true }),
+  );
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
@@ -330,7 +316,7 @@ export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
 ): Promise<AttestationVerification> {
-  const { report, attestation } = await judgeDocument(document, readOptions(options, true));
+  const { report, attestation } = await judgeDocument(document, settingOf(options, { isOnlyOne: true }));
   return madeVerification({ report: await report(), attestation });
 }
 
@@ -341,10 +327,7 @@ interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification
 }
 
 /** Decides the verdict of {@link verifyAttestation} under copied options. The report is made on demand. */
-export async function judgeDocument(
-  document: Uint8Array | NamedEvidence,
-  setting: VerifySetting,
-): Promise<DocumentVerdict> {
+export async function judgeDocument(document: Uint8Array | NamedEvidence, setting: Setting): Promise<DocumentVerdict> {
   const { context, policy, bootProofsOnly, maxAgeMs } = setting;
   const input = copyDocument(document, setting);
 
@@ -373,7 +356,7 @@ export async function judgeDocument(
 }
 
 /** Returns the appraisal, or null if the policy came with the evidence, because claims list only pins of the caller. */
-function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
+function ofCaller(appraisal: Appraisal | null, { policyFrom }: Setting): Appraisal | null {
   return policyFrom === "caller" ? appraisal : null;
 }
 
@@ -382,14 +365,14 @@ function demandsOf({
   policy,
   uses,
   refusals = [],
-}: VerifySetting): Omit<Parameters<DecodedActivity["check"]>[1], "use" | "signatures"> {
+}: Setting): Omit<Parameters<DecodedActivity["check"]>[1], "use" | "signatures"> {
   return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, refusals };
 }
 
 function appraisalSetting(
   { given }: CopiedEvidence,
   activity: DecodedActivity | null,
-  { context, maxAgeMs, bootProofsOnly, appraised, signUp }: VerifySetting,
+  { context, maxAgeMs, bootProofsOnly, appraised, signUp }: Setting,
 ): AppraisalSetting {
   const { now, expectation } = context;
   return {
@@ -406,10 +389,7 @@ function appraisalSetting(
 }
 
 /** What the app proofs are used for: an activity, or a sign-up, which has no id. Null: uses are not counted. */
-function useOf(
-  decoded: DecodedActivity | null,
-  { uses, signUp, context, began = null }: VerifySetting,
-): UsedFor | null {
+function useOf(decoded: DecodedActivity | null, { uses, signUp, context, began = null }: Setting): UsedFor | null {
   if (uses === null) return null;
   if (decoded !== null) return decoded.usedFor({ expectation: context.expectation, began });
   return signUp ? { activityId: "", submitted: `sign-up of ${signUp.organizationId}` } : null;
@@ -417,7 +397,7 @@ function useOf(
 
 const REUSED = "one of its app proofs was used before";
 
-function refusingReuse(setting: VerifySetting): VerifySetting {
+function refusingReuse(setting: Setting): Setting {
   return { ...setting, refusals: [...(setting.refusals ?? []), REUSED] };
 }
 
@@ -425,7 +405,7 @@ function refusingReuse(setting: VerifySetting): VerifySetting {
 function isReused(
   appProofs: Verification["appProofs"],
   use: UsedFor | null,
-  { signUp, uses, refusals = [] }: VerifySetting,
+  { signUp, uses, refusals = [] }: Setting,
 ): boolean {
   return (
     signUp !== undefined &&
@@ -435,7 +415,7 @@ function isReused(
   );
 }
 
-function recordUses(appProofs: Verification["appProofs"], use: UsedFor | null, { uses }: VerifySetting): void {
+function recordUses(appProofs: Verification["appProofs"], use: UsedFor | null, { uses }: Setting): void {
   if (use !== null) uses?.record(verifiedOf(appProofs), use);
 }
 

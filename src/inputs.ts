@@ -164,11 +164,12 @@ export interface SignedBytesOptions extends Omit<VerifyOptions, "expected" | "bo
   readonly expected: Uint8Array | null;
 }
 
-export interface VerifySetting {
+/** All that decides a verdict but the evidence, as it was read of the options. */
+export interface Setting {
   /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: ParsedPolicy | null;
-  /** `maker`: the policy came with the evidence, so the verdict is `authentic` at best. */
-  readonly policyFrom: "caller" | "maker";
+  /** `bundle`: the policy came with the evidence, so the verdict is `authentic` at best. */
+  readonly policyFrom: "caller" | "bundle";
   readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
@@ -271,19 +272,40 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   provenanceVerifier: optional(having("verify")),
 };
 
+/** How the options of a verification are read. */
+interface Reading {
+  /** The default of `bootProofsOnly`. */
+  readonly isOnlyOne?: boolean;
+  /** `bundle`: the policy came with the evidence. It may tighten verification, but not loosen it. Default: `caller`. */
+  readonly policyFrom?: Setting["policyFrom"];
+}
+
 /**
- * Reads options. `isOnlyOne` is the default of `bootProofsOnly`. Throws TypeError for an option of a wrong type or
- * name, and for options that contradict each other.
+ * Reads options, once. Throws TypeError for an option of a wrong type or name, and for options that contradict each
+ * other; {@link MalformedError} (`bundle`) for a policy of the maker that loosens.
  */
-export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
+export function settingOf(given: VerifyOptions, { isOnlyOne = false, policyFrom = "caller" }: Reading = {}): Setting {
   requireRuntime();
-  const options = ownVerifyOptions(given);
-  const setting = readWithoutDemands(options, isOnlyOne);
-  if (setting.policy !== null && setting.provenanceVerifier === null && demandsProvenance(setting.policy))
+  refusePolicyAlone(given);
+  const options = typedOptions("options", given, VERIFY_OPTIONS);
+  const { uses = null, acceptance = "standard", bootProofsOnly = isOnlyOne, maxAgeMs = null } = options;
+  const { provenanceVerifier = null } = options;
+  const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
+  const isCallers = policyFrom === "caller";
+  (isCallers ? refuseContradiction : refuseLoosening)(policy, options);
+  const context = contextOf(options, isCallers ? policy : null);
+  const decided = { policy, policyFrom, context, wantedKeys: wantedKeysOf(options), uses };
+  return Object.freeze({ ...decided, acceptance, maxAgeMs, bootProofsOnly, provenanceVerifier });
+}
+
+function refuseContradiction(policy: Policy | null, options: VerifyOptions): void {
+  const { trustAnchors, maxAgeMs, provenanceVerifier } = options;
+  if (policy !== null && trustAnchors !== undefined)
+    throw new TypeError("options.trustAnchors: not allowed with a policy; name trust anchors in the policy");
+  if (policy !== null && provenanceVerifier === undefined && demandsProvenance(policy))
     throw new TypeError(NO_VERIFIER);
-  if (setting.policy === null && setting.maxAgeMs !== null)
+  if (policy === null && maxAgeMs !== undefined)
     throw new TypeError("options.maxAgeMs: requires a policy, since age is one of its checks");
-  return setting;
 }
 
 /** Whether a deployment of the policy demands provenance. Verification then needs a `provenanceVerifier`. */
@@ -294,18 +316,6 @@ export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean 
 const NO_VERIFIER =
   "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +
   "bootproof/provenance (npm install @sigstore/verify)";
-
-function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
-  const { ephemeralKey, uses = null, acceptance = "standard", provenanceVerifier = null } = options;
-  const { bootProofsOnly = isOnlyOne, maxAgeMs = null } = options;
-  const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
-  if (policy !== null && options.trustAnchors !== undefined)
-    throw new TypeError("options.trustAnchors: not allowed with a policy; name trust anchors in the policy");
-  const context = contextOf(options, policy);
-  const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(ephemeralKey)];
-  const own = { policy, context, wantedKeys, uses, acceptance, maxAgeMs, bootProofsOnly, provenanceVerifier };
-  return { ...own, policyFrom: "caller" };
-}
 
 function contextOf(options: VerifyOptions, policy: Policy | null): BootProofContext {
   const { now, at = "document", nonce = null, expected, cache = new SignatureCache(), measurements } = options;
@@ -339,20 +349,12 @@ export function requireApplied({ crls }: Pick<BootProofContext, "crls">): void {
   throw new MalformedError("revocation-list", [{ path: listed(crls.given.map(({ name }) => name)), message }]);
 }
 
-export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
-
-/**
- * Reads options under a policy that came with the evidence. Such a policy may tighten verification, but not loosen it.
- * Throws as {@link readOptions} does, and {@link MalformedError} (`bundle`) for a policy that loosens.
- */
-export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy): VerifySetting {
-  const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
-  if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
-  refuseUnverifiable(policy, own, looseningFaults(policy, own));
-  return { ...readWithoutDemands(own, false), policy, policyFrom: "maker" };
+function refuseLoosening(policy: Policy | null, options: VerifyOptions): void {
+  if (policy === null) throw new TypeError("options.policy: expected the policy that came with the evidence");
+  refuseUnverifiable(policy, options, looseningFaults(policy, options));
 }
 
-function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
+function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: VerifyOptions): Fault[] {
   const others = policy.trustAnchors.filter((anchor) => !isAwsNitroRoot(anchor)).map(({ name }) => name);
   const hasAnchors = others.length > 0 && trustAnchors === undefined;
   const hasUntimed = policy.appProofs.untimed.length > 0;
@@ -390,9 +392,8 @@ function refusePolicyAlone(options: unknown): void {
     throw new TypeError("options: expected { policy, now: new Date() }, not the policy alone");
 }
 
-function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
-  refusePolicyAlone(options);
-  return typedOptions("options", options, VERIFY_OPTIONS);
+function wantedKeysOf({ ephemeralKey }: VerifyOptions): readonly WantedKey[] {
+  return ephemeralKey === undefined ? [] : [wantedKey(ephemeralKey)];
 }
 
 function wantedKey(key: Uint8Array): WantedKey {
@@ -448,7 +449,7 @@ export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evid
  * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
  * {@link MAX_APP_PROOFS} boot proofs or app proofs, or {@link MAX_PROVENANCE} bundles.
  */
-export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
+export function copyEvidence(evidence: Evidence, setting: Setting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const lists = withLists(own);
@@ -474,7 +475,7 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
 }
 
 /** Refuses evidence other than boot proofs, even an empty list, because the service may have emptied it. */
-function refuseMore(evidence: Evidence, { context }: VerifySetting): void {
+function refuseMore(evidence: Evidence, { context }: Setting): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: not allowed with bootProofsOnly`);
   if (context.expectation !== null) throw new TypeError("expected: not allowed where only boot proofs are verified");
@@ -506,14 +507,14 @@ function given(subject: CheckSubject, input: unknown): InputPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
-function ownInput(value: unknown, { isOwnEvidence }: VerifySetting): InputCopy {
+function ownInput(value: unknown, { isOwnEvidence }: Setting): InputCopy {
   return isOwnEvidence === true && isJsonObject(value) ? { value, faults: [] } : copyInput(value);
 }
 
 function bootProofInput(
   { value, ephemeralKey }: NamedEvidence,
   wantedKeys: readonly WantedKey[],
-  setting: VerifySetting,
+  setting: Setting,
 ): BootProofInput {
   const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : ownInput(value, setting);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
@@ -548,13 +549,13 @@ const expectedBytes: Shape<Uint8Array | null> = {
 };
 
 /**
- * Reads the arguments of a verification of signed bytes. Throws TypeError as {@link readOptions} does, and for
+ * Reads the arguments of a verification of signed bytes. Throws TypeError as {@link settingOf} does, and for
  * `expected` that is undefined or empty: with it, any bytes would pass.
  */
 export function copySignedBytes(
   signed: SignedBytes,
   given: SignedBytesOptions,
-): { readonly copied: CopiedEvidence; readonly setting: VerifySetting } {
+): { readonly copied: CopiedEvidence; readonly setting: Setting } {
   const { bootProof, provenance, message, publicKey, signature, scheme } = typedOptions("signed", signed, {
     bootProof: unchecked,
     message: namedBytes as Shape<SignedBytes["message"]>,
@@ -566,7 +567,7 @@ export function copySignedBytes(
   const { expected: _, bootProofsOnly: __, uses: ___, ...shapes } = VERIFY_OPTIONS;
   refusePolicyAlone(given);
   const { expected, ...options } = typedOptions("options", given, { ...shapes, expected: expectedBytes });
-  const setting = readOptions(options);
+  const setting = settingOf(options);
   const copied = copyEvidence({ bootProofs: [bootProof], ...(provenance && { provenance }) }, setting);
   const piece = message as NamedEvidence;
   const bytes = piece.value as Uint8Array | string;
@@ -578,7 +579,7 @@ export function copySignedBytes(
 /** Copies a bare document. Throws TypeError for anything but bytes, and for options of other evidence. */
 export function copyDocument(
   document: Uint8Array | NamedEvidence,
-  { context, wantedKeys }: VerifySetting,
+  { context, wantedKeys }: Setting,
 ): { readonly bytes: Uint8Array; readonly given: InputPiece } {
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: allowed only for boot proofs");
   if (context.expectation !== null) throw new TypeError("expected: allowed only for activities and app proofs");

@@ -26,14 +26,7 @@ import { copyInput, withoutPrototype } from "./decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { MalformedError, attempt } from "./errors.js";
-import {
-  NO_POLICY_ANY_ENCLAVE,
-  NamedEvidence,
-  type OptionsBesidePolicy,
-  PCR_NAMES,
-  VERIFY_OPTIONS,
-  type VerifyOptions,
-} from "./inputs.js";
+import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, PCR_NAMES, VERIFY_OPTIONS, type VerifyOptions } from "./inputs.js";
 import { payloadShape } from "./appraise/signed-payload.js";
 import { sha256 } from "./verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
@@ -228,11 +221,22 @@ export function plainOptions(options: VerifyOptions): PlainOptions {
   }) as unknown as PlainOptions;
 }
 
-/** Reads plain options other than the policy. Throws {@link MalformedError} for a malformed trust anchor. */
-export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): OptionsBesidePolicy {
-  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, ...others } = withoutPrototype(plain);
-  return withoutPrototype<OptionsBesidePolicy>({
+/** Plain options, with evidence that every verification under them has. */
+interface PlainSetting extends PlainOptions {
+  /** Null means that there is no policy and any genuine enclave passes. */
+  readonly policy: PlainPolicy | null;
+  readonly bootProofs?: readonly string[];
+  /** Bundles, each as JSON text, bytes or value. */
+  readonly provenance?: readonly unknown[];
+}
+
+/** Returns the options of a setting. Throws {@link MalformedError} for a malformed policy or trust anchor. */
+export function verifyOptionsOf(setting: PlainSetting): VerifyOptions {
+  const { bootProofs: _, provenance: __, policy, now, at, ...plain } = withoutPrototype(setting);
+  const { trustAnchors, measurements, ephemeralKey, nonce, ...others } = plain;
+  return withoutPrototype<VerifyOptions>({
     ...others,
+    policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy),
     now: new Date(now),
     ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
     ...(trustAnchors && { trustAnchors: trustAnchors.map(({ name, pem }) => parseTrustAnchor(name, pem)) }),
@@ -245,16 +249,7 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
 }
 
 /** What decides a verdict, apart from evidence and current time. A new plain option is included unless omitted here. */
-interface JudgedBy extends Omit<
-  PlainOptions,
-  "policy" | "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly"
-> {
-  /** Null means that there is no policy and any genuine enclave passes. */
-  readonly policy: PlainPolicy | null;
-  readonly bootProofs?: readonly string[];
-  /** Bundles, each as JSON text, bytes or value. */
-  readonly provenance?: readonly unknown[];
-}
+type JudgedBy = Omit<PlainSetting, "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly">;
 
 /**
  * A part of a setting. The part `policy` is the policy's text without names of files. The parts `trustAnchors` and

@@ -2,14 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
 import { toUtf8 } from "../src/bytes.js";
-import { type AuditSetting, auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/run/setting.js";
+import { type AuditSetting, auditSetting, policyDigest, settingDigest } from "../src/run/setting.js";
 import { verifyEvidence } from "../src/bootproof.js";
-import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
+import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, settingOf } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
   type SettingParts,
   anchorFileNames,
-  optionsBesidePolicy,
+  verifyOptionsOf,
   parsePlainPolicy,
   pinsProvenance,
   plainOptions,
@@ -81,10 +81,10 @@ describe("options", () => {
     const given: VerifyOptions = { ...all, policy: NO_POLICY_ANY_ENCLAVE };
     const setting = auditSetting(given);
     const again = JSON.parse(JSON.stringify(setting)) as typeof setting;
-    const fromPlain: VerifyOptions = { ...optionsBesidePolicy(plainOptions(given)), policy: NO_POLICY_ANY_ENCLAVE };
+    const fromPlain = verifyOptionsOf({ ...plainOptions(given), policy: null });
     const others = [fromPlain, verifyOptionsOf(again)];
-    for (const other of others) expect(readOptions(other)).toEqual(readOptions(given));
-    expect(readOptions(fromPlain).acceptance).toBe("strict");
+    for (const other of others) expect(settingOf(other)).toEqual(settingOf(given));
+    expect(settingOf(fromPlain).acceptance).toBe("strict");
   });
 
   it("have no revocation lists: that is thrown, and not dropped", () => {
@@ -95,10 +95,10 @@ describe("options", () => {
   it("have the caller's limit of age, which needs a policy", () => {
     const limited: VerifyOptions = { policy, now: NOW, maxAgeMs: 60_000 };
     expect(plainOptions(limited).maxAgeMs).toBe(60_000);
-    expect(readOptions(verifyOptionsOf(auditSetting(limited))).maxAgeMs).toBe(60_000);
+    expect(settingOf(verifyOptionsOf(auditSetting(limited))).maxAgeMs).toBe(60_000);
     const none: VerifyOptions = { ...limited, policy: NO_POLICY_ANY_ENCLAVE };
-    expect(() => readOptions(none)).toThrow(/^options\.maxAgeMs: requires a policy/);
-    expect(() => readOptions({ ...limited, maxAgeMs: -1 })).toThrow(/^options\.maxAgeMs: expected a whole number/);
+    expect(() => settingOf(none)).toThrow(/^options\.maxAgeMs: requires a policy/);
+    expect(() => settingOf({ ...limited, maxAgeMs: -1 })).toThrow(/^options\.maxAgeMs: expected a whole number/);
   });
 
   it("need a policy, and never take that of a bundle for one that is undefined", () => {

@@ -21,7 +21,7 @@ import {
 import { keepProof, keepReport } from "./results.js";
 
 /** The settings that all calls of a wrapped client share. */
-export interface Setting {
+export interface CallSetting {
   readonly client: ForeignClient;
   readonly evidence: ForeignClient | FindBootProof | null;
   readonly entrance: Entrance;
@@ -53,13 +53,13 @@ interface Finished extends Pick<Handed, "report" | "reason"> {
 }
 
 export class Call {
-  readonly #setting: Setting;
+  readonly #setting: CallSetting;
   readonly #isTrial: boolean;
   readonly #answered: Answered[] = [];
   readonly #submits: Exchange[] = [];
   #requests = 0;
 
-  constructor(setting: Setting, isTrial = false) {
+  constructor(setting: CallSetting, isTrial = false) {
     this.#setting = setting;
     this.#isTrial = isTrial;
   }

@@ -14,7 +14,7 @@ import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { takesText } from "../client/stamp-shapes.js";
 import { type AuthProxyOperation, isAuthOperation } from "../door/auth-proxy.js";
 import { type SubmitQuestion, operationOf } from "../door/question.js";
-import { Call, type Setting, pathIn } from "./call.js";
+import { Call, type CallSetting, pathIn } from "./call.js";
 import {
   type ForeignClient,
   type ForeignMembers,
@@ -135,7 +135,7 @@ export interface ForeignStamper {
 class Wrapper {
   readonly #client: ForeignClient;
   readonly #allowed: readonly string[];
-  readonly #setting: Setting;
+  readonly #setting: CallSetting;
   /**
    * Whether the SDK returns the members of the result beside the activity. `@turnkey/http` returns only the activity.
    */

@@ -17,14 +17,7 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { privateMark } from "../decode/private-mark.js";
 import { type MembersOf, demand, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import {
-  NamedEvidence,
-  VERIFY_OPTIONS,
-  type VerifyOptions,
-  type VerifySetting,
-  namedSharing,
-  readOptions,
-} from "../inputs.js";
+import { NamedEvidence, VERIFY_OPTIONS, type VerifyOptions, type Setting, namedSharing, settingOf } from "../inputs.js";
 import { quoted } from "../report/printable.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -141,7 +134,7 @@ class ActivityRun {
   readonly #bootProofsOf: ReturnType<typeof byStatedKey>;
   /** Names of the deployments that the policy does not say to derive addresses. */
   readonly #others: ReadonlySet<string>;
-  readonly #setting: VerifySetting;
+  readonly #setting: Setting;
 
   /** Copies its arguments, so that later changes of the caller have no effect. */
   constructor(activity: unknown, bootProofs: readonly unknown[], given: AddressVerifyOptions) {
@@ -166,7 +159,7 @@ class ActivityRun {
     const { organizationId } = this.#facts;
     const expected = { organizationId, ...(activityId !== undefined && { id: activityId }) };
     this.#setting = {
-      ...readOptions({ ...common, policy: policyOfCreation(policy as ParsedPolicy), expected }),
+      ...settingOf({ ...common, policy: policyOfCreation(policy as ParsedPolicy), expected }),
       isOwnEvidence: true,
     };
   }
@@ -302,7 +295,7 @@ function blameOf({ about, subject, id, status }: Check): Blamed[] {
 }
 
 /** Whether the check refuses evidence: it fails or, if the caller is strict, weakens. */
-function refuses({ id, status }: Check, { acceptance }: VerifySetting): boolean {
+function refuses({ id, status }: Check, { acceptance }: Setting): boolean {
   return status === "fail" || (acceptance === "strict" && status === "warn" && checkRow(id)!.warn === "warning");
 }
 

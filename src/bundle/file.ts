@@ -6,16 +6,25 @@ import { fromBase64, fromUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
-import { jsonInput } from "../decode/input.js";
+import { jsonInput, otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader, instantMember } from "../decode/json-members.js";
-import { flag, list as listOf, object, readShape, text } from "../decode/shapes.js";
+import {
+  flag,
+  list as listOf,
+  nullable,
+  object,
+  objectOf,
+  oneOf,
+  optional,
+  readShape,
+  text,
+} from "../decode/shapes.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
-import { parsePlainPolicy } from "../plain-settings.js";
+import { PLAIN_OPTIONS, type PlainOptions, keyHex, parsePlainPolicy } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
-import { type BundleOptions, bundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** A bundle as JSON. Either `now`, `policy` and `report` are all present, or all are absent in an unverified bundle. */
@@ -60,6 +69,20 @@ export interface Judgement {
   readonly report: JsonObject;
   readonly options: BundleOptions;
 }
+
+/** What the maker demanded and allowed: all options but the policy and the time, which are members of the bundle. */
+export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
+  /** For each boot proof, in order, the key for which it was requested, in hex. Null means that none is known. */
+  readonly requestedKeys?: readonly (string | null)[];
+  /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
+  readonly policyFrom?: "bundle";
+}
+
+const bundleOptions = objectOf<BundleOptions>({
+  ...otherMembers(PLAIN_OPTIONS, "policy", "now"),
+  requestedKeys: optional(listOf(nullable(keyHex))),
+  policyFrom: optional(oneOf("bundle")),
+});
 
 export function isBundle(json: unknown): boolean {
   return isJsonObject(json) && Object.hasOwn(json, "bundle");

@@ -3,29 +3,20 @@ import { plain, requireShape, typedOptions, unchecked } from "../decode/options.
 import { type MembersOf, list, objectOf, optional, simple } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import {
-  type Evidence,
-  NO_POLICY_ANY_ENCLAVE,
-  type VerifyOptions,
-  preparedVerification,
-  verifyEvidence,
-  verifyEvidenceUnder,
-} from "../bootproof.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, preparedVerification } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, otherMembers, withoutPrototype } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
 import {
   NamedEvidence,
-  type OptionsBesidePolicy,
   VERIFY_OPTIONS,
   evidenceMembers,
-  readOptions,
-  readOptionsUnder,
   refuseUnverifiable,
+  settingOf,
   withBuilds,
 } from "../inputs.js";
-import { optionsBesidePolicy } from "../plain-settings.js";
+import { verifyOptionsOf } from "../plain-settings.js";
 import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
@@ -48,7 +39,6 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
   readonly provenance?: readonly unknown[] | undefined;
 }
 
-type Given = OptionsBesidePolicy & Pick<BundleVerifyOptions, "provenance">;
 const OPTIONS: MembersOf<BundleVerifyOptions> = {
   ...otherMembers(VERIFY_OPTIONS, "bootProofsOnly"),
   policy: simple("a policy from parsePolicy, POLICY_OF_THE_BUNDLE or NO_POLICY_ANY_ENCLAVE", isChosenPolicy),
@@ -87,48 +77,37 @@ interface PackedReport {
  * ```
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const given = typedOptions("options", options, OPTIONS);
-  const { policy } = given;
-  const rest = otherMembers(given, "policy");
-  const own = requireShape("bundle", bundle, BUNDLE);
-  if (policy !== POLICY_OF_THE_BUNDLE)
-    return verified(own, rest, policy, (evidence, options) => {
-      return verifyEvidence(evidence, { ...options, policy });
-    });
-  const inside = own.judgement?.policy;
+  const given = withoutPrototype(typedOptions("options", options, OPTIONS));
+  const { provenance = [], policy: asked, cache = new SignatureCache(), ...others } = given;
+  const { evidence: packedEvidence, judgement } = requireShape("bundle", bundle, BUNDLE);
+  const policyFrom = asked === POLICY_OF_THE_BUNDLE ? "bundle" : "caller";
+  const policy = asked === POLICY_OF_THE_BUNDLE ? policyInside(judgement) : asked;
+  const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const compared = judgement && packedComparison(evidence, judgement, { ...others, cache });
+  const setting = settingOf({ ...others, policy, cache }, { policyFrom });
+  const verification = await preparedVerification(withBuilds(evidence, provenance), setting)();
+  const packed = compared && (await compared()).packed;
+  const other = await otherPolicy(judgement?.policy, asked);
+  const whole: BundleVerification = { ...verification, policyFrom, packed, ...(other && { otherPolicy: other }) };
+  const report = setting.acceptance === "strict" ? await refused(whole) : whole.report;
+  return madeVerification<BundleVerification>({ ...whole, report });
+}
+
+function policyInside(judgement: Judgement | null): Policy {
+  const inside = judgement?.policy;
   if (!inside) throw new TypeError("the bundle has no policy");
   if (inside.signed !== null)
     throw new TypeError("the policy in the bundle is signed, and never judges: pass your own, from openSignedPolicy");
-  return verified(own, rest, policy, (evidence, options) => verifyEvidenceUnder(evidence, inside, options));
+  return inside;
 }
 
 const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement: plain }, { unknown: "ignore" });
 
-async function verified(
-  { evidence: packedEvidence, judgement }: Bundle,
-  given: Given,
-  policy: BundleVerifyOptions["policy"],
-  verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
-): Promise<BundleVerification> {
-  const options = withoutPrototype(given);
-  const { provenance = [] } = options;
-  const evidence = copyPlain(evidenceMembers(packedEvidence));
-  const judged = withBuilds(evidence, provenance);
-  const { cache = new SignatureCache() } = options;
-  const { nonce, provenanceVerifier } = options;
-  const own = { cache, ...(nonce && { nonce }), ...(provenanceVerifier && { provenanceVerifier }) };
-  const compared = judgement && packedComparison(evidence, judgement, own);
-  const verification = await verify(judged, { ...otherMembers(options, "provenance"), cache });
-  const packed = compared && (await compared()).packed;
-  const other = await otherPolicy(judgement?.policy ?? null, policy);
-  const policyFrom = policy === POLICY_OF_THE_BUNDLE ? "bundle" : "caller";
-  const whole: BundleVerification = { ...verification, policyFrom, packed, ...(other && { otherPolicy: other }) };
-  const report = options.acceptance === "strict" ? await refused(whole) : whole.report;
-  return madeVerification<BundleVerification>({ ...whole, report });
-}
-
 /** Returns the signed policy of the bundle if the caller's is not the same payload. */
-async function otherPolicy(inside: Policy | null, asked: BundleVerifyOptions["policy"]): Promise<ShownPolicy | null> {
+async function otherPolicy(
+  inside: Policy | null | undefined,
+  asked: BundleVerifyOptions["policy"],
+): Promise<ShownPolicy | null> {
   if (!ParsedPolicy.is(inside) || inside.signed === null) return null;
   const digest = toHex(await sha256(inside.content()));
   const { name, version } = inside.signed;
@@ -161,12 +140,17 @@ type CallersOptions = Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifie
 function packedComparison(
   evidence: Evidence,
   judgement: Judgement,
-  options: CallersOptions,
+  { cache, nonce, provenanceVerifier }: CallersOptions,
 ): () => Promise<RemadeReport> {
+  const options = {
+    ...(cache && { cache }),
+    ...(nonce && { nonce }),
+    ...(provenanceVerifier && { provenanceVerifier }),
+  };
   const made = new Date(judgement.now);
   // The caller's options are checked first: a wrong one is a TypeError, but a wrong option of the bundle's maker is a
   // fault of the bundle.
-  readOptions({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
+  settingOf({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
   const judge = preparedAsPacked(evidence, judgement, { ...options, now: made });
   return async () => {
     const { report } = await judge();
@@ -181,13 +165,11 @@ function preparedAsPacked(
   given: CallersOptions & { readonly now: Date },
 ): () => Promise<Verification> {
   if (policy !== null) refuseUnverifiable(policy, given);
-  const { requestedKeys = [], policyFrom, ...rest } = options;
+  const { requestedKeys = [], policyFrom = "caller", ...rest } = options;
   try {
-    const own = { ...given, ...optionsBesidePolicy({ ...rest, now: given.now.toISOString() }) };
-    const setting =
-      policy !== null && policyFrom === "bundle"
-        ? readOptionsUnder(policy, own)
-        : readOptions({ ...own, policy: policy ?? NO_POLICY_ANY_ENCLAVE });
+    const packed = verifyOptionsOf({ ...rest, policy: null, now: given.now.toISOString() });
+    const own: VerifyOptions = { ...given, ...packed, policy: policy ?? NO_POLICY_ANY_ENCLAVE };
+    const setting = settingOf(own, { policyFrom: policy === null ? "caller" : policyFrom });
     return preparedVerification(asRequested(evidence, requestedKeys), setting);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;

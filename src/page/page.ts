@@ -1,7 +1,6 @@
 /** Renders a page as one file: the script that verifies, and a report with its evidence, if there is one. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
-import { decodeBundle } from "../bundle/file.js";
-import type { BundleOptions } from "../bundle/options.js";
+import { type BundleOptions, decodeBundle } from "../bundle/file.js";
 import { packEvidence, plainPacked } from "../bundle/pack.js";
 import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES } from "../bundle/page.js";
 import type { BundleFacts } from "../bundle/text.js";

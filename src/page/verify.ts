@@ -1,11 +1,11 @@
 /** Verifies what the reader entered in the form. */
-import { NO_POLICY_ANY_ENCLAVE, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../bundle/verify.js";
 import { MalformedError } from "../errors.js";
-import { type EvidenceInput, type VerifyOptions, demandsProvenance, isDocument } from "../inputs.js";
-import { type PlainOptions, optionsBesidePolicy, parsePlainPolicy } from "../plain-settings.js";
+import { type EvidenceInput, demandsProvenance, isDocument } from "../inputs.js";
+import { type PlainOptions, verifyOptionsOf } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 
 interface BundleBytes {
@@ -38,10 +38,7 @@ export async function judged(given: Request): Promise<JudgedPage> {
   const { evidence } = given;
   try {
     const { policy: plain } = given.options;
-    const options: VerifyOptions = {
-      ...optionsBesidePolicy(given.options),
-      policy: plain === null || plain === "bundle" ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(plain),
-    };
+    const options = verifyOptionsOf({ ...given.options, policy: plain === "bundle" ? null : plain });
     if (isBundleBytes(evidence))
       return await judgedBundle(evidence, plain === "bundle" ? { ...options, policy: POLICY_OF_THE_BUNDLE } : options);
     const { report } = isDocument(evidence)

@@ -17,7 +17,7 @@ import {
 interface Conclusion {
   readonly setting: {
     readonly policy: ParsedPolicy | null;
-    readonly policyFrom: "caller" | "maker";
+    readonly policyFrom: "caller" | "bundle";
     readonly acceptance: "standard" | "strict";
     readonly maxAgeMs: number | null;
     readonly context: { readonly now: Date };

@@ -8,7 +8,8 @@ import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
-import { type VerifySetting, evidenceMembers, readOptions, withBuilds } from "../inputs.js";
+import { type Setting, evidenceMembers, settingOf, withBuilds } from "../inputs.js";
+import { verifyOptionsOf } from "../plain-settings.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests, Remembered } from "../verify/approved-manifests.js";
 import type { CheckedBootProof, CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
@@ -20,7 +21,7 @@ import { type Expectation, type Expected, expectationOf } from "../verify/expect
 import { readEntry } from "./entry.js";
 import { NO_DOCUMENT, incomparable } from "./expected.js";
 import { type EntryResult, malformedResult, resultOf } from "./result.js";
-import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
+import { type AuditSetting, ownSetting } from "./setting.js";
 
 /** Maximum number of cached signatures and imported keys. A boot proof has about ten. */
 const MAX_SIGNATURES = 4096;
@@ -34,7 +35,7 @@ const MAX_REMEMBERED = 65_536;
 type Standing = unknown;
 
 export class Auditor {
-  readonly #setting: VerifySetting;
+  readonly #setting: Setting;
   readonly #provenance: readonly string[];
   readonly #standing: ReadonlyMap<string, Standing>;
   readonly #bySigningHalf = new Map<string, Standing[]>();
@@ -48,7 +49,7 @@ export class Auditor {
    */
   readonly bootProofs: readonly EntryResult[];
 
-  private constructor(setting: VerifySetting, provenance: readonly string[], boots: StandingBootProofs) {
+  private constructor(setting: Setting, provenance: readonly string[], boots: StandingBootProofs) {
     this.#setting = setting;
     this.#provenance = provenance;
     this.#standing = boots.standing;
@@ -69,7 +70,7 @@ export class Auditor {
     if (provenance.length > MAX_PROVENANCE) throw new RangeError(`more than ${MAX_PROVENANCE} bundles of provenance`);
     const cache = new SignatureCache(MAX_SIGNATURES);
     const verifier = provenanceVerifier && { provenanceVerifier: rememberingVerifier(provenanceVerifier) };
-    const options = readOptions({ ...verifyOptionsOf(setting), cache, ...verifier });
+    const options = settingOf({ ...verifyOptionsOf(setting), cache, ...verifier });
     const manifests = new ApprovedManifests<CheckedManifest>();
     const context = { ...options.context, manifests, appProofsOnce: true };
     const taken = { ...options, context, isOwnEvidence: true } as const;
@@ -122,7 +123,7 @@ export class Auditor {
     return resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
   }
 
-  async #judgeUnderSetting(evidence: Evidence, setting: VerifySetting): Promise<EntryResult> {
+  async #judgeUnderSetting(evidence: Evidence, setting: Setting): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
     const judged = await judgeEvidence({ ...evidence, bootProofs }, this.#withRemembered(setting));
     const result = await resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
@@ -130,7 +131,7 @@ export class Auditor {
   }
 
   /** Adds caches for the checks of the setting's boot proofs, whose results are the same for every entry. */
-  #withRemembered(setting: VerifySetting): VerifySetting {
+  #withRemembered(setting: Setting): Setting {
     const context = { ...setting.context, rechecks: this.#rechecks };
     return { ...setting, context, appraised: this.#appraised };
   }
@@ -194,7 +195,7 @@ interface StandingBootProofs {
  */
 async function standingBootProofs(
   { bootProofs, provenance = [] }: AuditSetting,
-  setting: VerifySetting,
+  setting: Setting,
 ): Promise<StandingBootProofs> {
   const standing = new Map<string, { readonly bootProof: Standing; readonly accepted: boolean }>();
   const judged: EntryResult[] = [];

@@ -3,7 +3,8 @@ import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { demandsProvenance } from "../inputs.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { Auditor } from "./auditor.js";
-import { type AuditSetting, verifyOptionsOf } from "./setting.js";
+import { verifyOptionsOf } from "../plain-settings.js";
+import type { AuditSetting } from "./setting.js";
 
 /** Makes an auditor. Rejects as `Auditor.of` does, and with `ProvenanceError` if the package is missing. */
 export async function nodeAuditor(setting: AuditSetting): Promise<Auditor> {

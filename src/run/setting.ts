@@ -1,16 +1,12 @@
 /** The setting of an audit as plain data, for threads and other machines. */
-import { otherMembers } from "../decode/input.js";
 import { requireShape, typedOptions } from "../decode/options.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
 import { type MembersOf, list, nullable, objectOf, optional, text } from "../decode/shapes.js";
-import { VERIFY_OPTIONS } from "../inputs.js";
+import { VERIFY_OPTIONS, type VerifyOptions } from "../inputs.js";
 import {
   PLAIN_OPTIONS,
   type PlainOptions,
   type PlainPolicy,
   digestOfParts,
-  optionsBesidePolicy,
-  parsePlainPolicy,
   plainOptions,
   plainPolicyShape,
   settingParts,
@@ -86,12 +82,6 @@ export function auditSetting(options: AuditOptions): AuditSetting {
   const { bootProofs = [], provenance = [], ...own } = typedOptions("options", options, OPTIONS);
   const plain = plainOptions(own) as PlainOptions & { readonly policy: AuditSetting["policy"] };
   return { ...plain, bootProofs, ...(provenance.length > 0 && { provenance }) };
-}
-
-/** Returns the setting as options of a verification. Throws MalformedError for a malformed policy or anchor. */
-export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
-  const policy = setting.policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(setting.policy);
-  return { ...optionsBesidePolicy(otherMembers(setting, "policy", "bootProofs", "provenance")), policy };
 }
 
 /** Returns SHA-256, in hex, of all that decides a verdict but its time (`now`). */

@@ -8,7 +8,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../
 import { PINS } from "../../src/appraise/pins.js";
 import { ParsedPolicy } from "../../src/appraise/parsed-policy.js";
 import { namedFiles, policySchema } from "../../src/appraise/policy.js";
-import { readOptions, readOptionsUnder } from "../../src/inputs.js";
+import { settingOf } from "../../src/inputs.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
@@ -982,8 +982,9 @@ describe("a policy that was parsed", () => {
     for (const other of others) {
       expect(ParsedPolicy.is(other)).toBe(false);
       expect(() => describePolicy(other as Policy)).toThrow(TypeError);
-      expect(() => readOptions({ policy: other as Policy, now: new Date(0) })).toThrow(/^options\.policy: /);
-      expect(() => readOptionsUnder(other as Policy, { now: new Date(0) })).toThrow(/^options\.policy: /);
+      expect(() => settingOf({ policy: other as Policy, now: new Date(0) })).toThrow(/^options\.policy: /);
+      const ofMaker = { policyFrom: "bundle" } as const;
+      expect(() => settingOf({ policy: other as Policy, now: new Date(0) }, ofMaker)).toThrow(/^options\.policy: /);
     }
   });
 

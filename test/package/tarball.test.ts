@@ -90,7 +90,7 @@ describe("the tarball", () => {
     expect(packed.files).toEqual(
       [library, shared, types, merged, maps, command, script, thread, texts, beside, changelog].flat().sort(),
     );
-    expect(types.length).toBeLessThanOrEqual(45);
+    expect(types.length).toBeLessThanOrEqual(65);
     expect(command.length).toBeGreaterThan(5);
   });
 

@@ -8,7 +8,7 @@ import { NO_POLICY_ANY_ENCLAVE, judgeEvidence, verifyEvidence } from "../../src/
 import type { Check } from "../../src/checks.js";
 import { packBundle } from "../../src/bundle/pack.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { type VerifySetting, readOptions } from "../../src/inputs.js";
+import { type Setting, settingOf } from "../../src/inputs.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
@@ -225,20 +225,20 @@ describe("a cached result", () => {
 
 /** One memory for settings that differ, which an auditor has not: each must be judged as without it. */
 describe("what is remembered of a boot proof under a setting", () => {
-  const policyOf = (rest: JsonObject, pins: JsonObject = {}): VerifySetting["policy"] =>
-    readOptions({
+  const policyOf = (rest: JsonObject, pins: JsonObject = {}): Setting["policy"] =>
+    settingOf({
       policy: parsePolicy(labPolicy(whole.anchorPem, [{ ...labDeployment(lab), ...pins }], rest)),
       now: NOW,
     }).policy;
-  const base = readOptions({ policy: optionsOf(whole).policy, now: NOW, allowDebug: true });
+  const base = settingOf({ policy: optionsOf(whole).policy, now: NOW, allowDebug: true });
   const young = { ...base, policy: policyOf({ maxAge: "10m" }) };
   const long = after(1e9);
-  const under = (context: Partial<VerifySetting["context"]>, setting: VerifySetting = base): VerifySetting => ({
+  const under = (context: Partial<Setting["context"]>, setting: Setting = base): Setting => ({
     ...setting,
     context: { ...setting.context, ...context },
   });
   const debugged = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })));
-  const rows: readonly (readonly [string, string, VerifySetting, VerifySetting])[] = [
+  const rows: readonly (readonly [string, string, Setting, Setting])[] = [
     ["policy", "policy.namespace", base, { ...base, policy: policyOf({}, { namespace: "another" }) }],
     ["present, for ages", "policy.age", young, under({ now: after(3600) }, young)],
     ["anchors", "chain.anchor", base, under({ trustAnchors: [] })],
@@ -256,8 +256,8 @@ describe("what is remembered of a boot proof under a setting", () => {
     expect(verified).not.toBeNull();
     const appraised = new Remembered<AppraisedPiece>();
     const rechecks = new Remembered<CheckedBootProof>();
-    const withMemory = (setting: VerifySetting): VerifySetting => ({ ...under({ rechecks }, setting), appraised });
-    const checksOf = async (setting: VerifySetting, ...first: unknown[]): Promise<readonly Check[]> =>
+    const withMemory = (setting: Setting): Setting => ({ ...under({ rechecks }, setting), appraised });
+    const checksOf = async (setting: Setting, ...first: unknown[]): Promise<readonly Check[]> =>
       (await judgeEvidence({ bootProofs: [...first, verified], appProofs }, setting)).checks;
     for (const setting of [before, before, changed, before])
       expect(await checksOf(withMemory(setting))).toEqual(await checksOf(setting));
