@@ -1093,7 +1093,7 @@ const LOOSENING = {
   ...each(1, "maxSilenceMs", "maxBodyBytes"),
   ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
   ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),
-  ...each(["polluted"], "apps", "appProofTypes", "crls"),
+  ...each(["polluted"], "apps", "appProofTypes", "crls", "signerKeys"),
 } satisfies Readonly<Record<OptionName, unknown>>;
 
 /** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */
@@ -1202,19 +1202,16 @@ const DEMANDS: Readonly<Record<string, string>> = {
     "verified.updateWallet",
     "openSession",
   ),
-  ...each(
-    "acceptance maxAgeMs",
-    "client.withVerification",
-    "createDoor",
-    "Auditor.of",
-    "localJudge",
-    "auditSetting",
-    "settingDigest",
-  ),
+  ...each("acceptance maxAgeMs signerKeys", "client.withVerification", "createDoor"),
+  ...each("acceptance maxAgeMs", "Auditor.of", "localJudge", "auditSetting", "settingDigest"),
   "verified.verifyActivity": "expected organizationId",
   "verified.verifyAppProofs": "addresses challenge organizationId payload requestedAt",
   "verified.addresses": "addresses allActivities organizationId",
-  ...each("acceptance allActivities authProxyUrl door maxAgeMs verifyAddresses", "verified", "verifiedFetch"),
+  ...each(
+    "acceptance allActivities authProxyUrl door maxAgeMs signerKeys verifyAddresses",
+    "verified",
+    "verifiedFetch",
+  ),
   renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
   auditFiles: "expected",
   watch: "acceptance apps ephemeralKeys maxAgeMs",

@@ -401,6 +401,7 @@ export const COMMAND_OPTIONS = {
     ...KEY,
     "--boot-proof <file...>": "instead of an API key: the boot proofs of the enclaves that sign app proofs",
     ...PROVENANCE,
+    "--signer-key <hex...>": "public keys of accounts that sign, where their addresses are a hash (Sui, Aptos)",
     "--allow-unproven": "forward submits without generateAppProofs, and return their answers unverified",
     "--verify-addresses": "refuse accounts and private keys in answers to queries unless a pinned enclave derived them",
     "--accept <class>": "with --verify-addresses: classes that are fine beside derived, with commas between",

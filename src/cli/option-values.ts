@@ -4,7 +4,7 @@ import { ACCEPTABLE_WORDS, type Acceptable } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
-import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { ED25519_KEY_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { readShape } from "../decode/shapes.js";
 import { FORMATS, REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
@@ -75,7 +75,6 @@ function classes(text: string): readonly Acceptable[] {
     );
 }
 
-const ED25519_KEY_LENGTH = 32;
 const MOST_LISTED = 100_000_000;
 const quorumKey = keyOf(QOS_PUBLIC_KEY_LENGTH);
 const listed = numberFrom(0, MOST_LISTED);

@@ -116,6 +116,7 @@ async function optionsOf({ flags, key, age }: ProxyRequest, files: InputFiles, i
     ...(flags.allActivities === true && { allActivities: true }),
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     ...age,
+    ...(flags.signerKey.length > 0 && { signerKeys: flags.signerKey }),
     provenance: read.provenance,
     ...read.verifier,
     timeoutMs,

@@ -17,5 +17,7 @@ export const P256_SIGNATURE_LENGTH = 64;
 export const P384_POINT_LENGTH = 97;
 export const P384_SIGNATURE_LENGTH = 96;
 
+export const ED25519_KEY_LENGTH = 32;
+
 /** Length of a QOS public key: encryption point, then signing point (verify/README.md, "QOS keys"). */
 export const QOS_PUBLIC_KEY_LENGTH = 2 * P256_POINT_LENGTH;

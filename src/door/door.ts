@@ -8,8 +8,9 @@ import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { withoutPrototype } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { ED25519_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, plain, required, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, count, demand, list, oneOf, optional } from "../decode/shapes.js";
+import { type MembersOf, count, demand, hex, list, oneOf, optional } from "../decode/shapes.js";
 import { isAcceptedReport } from "../verification.js";
 import { ANY_POLICY, isSigned, policyInForce } from "../signed-policy/in-force.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
@@ -29,7 +30,7 @@ import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError, activityEvidenceError } from "./errors.js";
 import type { fetchEvidence } from "./evidence.js";
 import type { AskService, Query } from "./evidence-source.js";
-import type { AskedActivity, VerifiedEvidence } from "./exchange.js";
+import type { AskedActivity, ExpectedOfOwner, VerifiedEvidence } from "./exchange.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./waiting.js";
 
@@ -43,11 +44,17 @@ export interface VerificationOptions extends DemandedBuilds, Pick<VerifyOptions,
    * Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates again. Default: an hour.
    */
   readonly bootProofMaxAgeMs?: number;
+  /**
+   * Public keys of accounts of yours, in hex, whose addresses are a hash (Sui, Aptos). Signatures by such an account
+   * are verified under the key that hashes to its address. Default: none, and they are a warning.
+   */
+  readonly signerKeys?: readonly string[];
 }
 
 export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
   bootProofLimit: optional(count),
   bootProofMaxAgeMs: optional(count),
+  signerKeys: demand(list(hex(ED25519_KEY_LENGTH))),
   cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
   acceptance: demand(oneOf("standard", "strict")),
   maxAgeMs: demand(count),
@@ -99,6 +106,7 @@ export class Door {
   readonly signUps = new Recent(10_000);
   readonly #policy: Policy | SignedPolicy;
   readonly #demanded: DemandedBuilds;
+  readonly #signerKeys: readonly string[];
   #held: HeldPolicy;
   readonly #uses = new AppProofUses();
 
@@ -113,6 +121,7 @@ export class Door {
     this.verifying = verifying;
     this.#policy = given;
     this.#demanded = options;
+    this.#signerKeys = options.signerKeys ?? [];
     this.#held = { policy, builds: buildsOf(policy, options) };
     this.signatures = options.cache ?? new SignatureCache();
     const { acceptance = "standard", maxAgeMs } = options;
@@ -135,7 +144,7 @@ export class Door {
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
-    const options = { ...this.options(held), ...(expected && { expected }) };
+    const options = { ...this.options(held), ...(expected && { expected: await this.#withKey(expected) }) };
     await turn();
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals, { began });
     if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
@@ -163,6 +172,16 @@ export class Door {
   options({ policy, builds }: HeldPolicy): VerifyOptions {
     const { now, signatures, strictness } = this;
     return { policy, now: now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
+  }
+
+  /** Adds the first key of the caller's that hashes to the address of `signWith`. */
+  async #withKey(expected: ExpectedOfOwner): Promise<ExpectedOfOwner> {
+    const { signWith } = (expected.parameters ?? {}) as JsonObject;
+    if (this.#signerKeys.length === 0 || typeof signWith !== "string") return expected;
+    const { isAddressOf } = await import("../verify/signatures.js");
+    for (const publicKey of this.#signerKeys)
+      if ((await isAddressOf(signWith, publicKey)) === true) return { publicKey, ...expected };
+    return expected;
   }
 
   async #fetched(

@@ -9,7 +9,7 @@ import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
-import type { VerifyOptions } from "../inputs.js";
+import type { VerificationOptions } from "../door/door.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { MAX_REQUEST_BYTES } from "../door/http.js";
@@ -21,7 +21,7 @@ import { type ForwardedRequest, type RawAnswer, type RawRequest, VerifyingProxy,
 import { type Reply, refusal } from "./reply.js";
 import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 
-export interface StartProxyOptions extends AccountOptions, Pick<VerifyOptions, "maxAgeMs"> {
+export interface StartProxyOptions extends AccountOptions, Pick<VerificationOptions, "maxAgeMs" | "signerKeys"> {
   /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
   /** A signed policy, or plain data, because the command has its own copy of the library's classes. */

@@ -1,5 +1,6 @@
 /** What a request's `signWith` names, and whether a signature is by its key (verify/README.md, "Signatures"). */
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { ED25519_KEY_LENGTH } from "../decode/lengths.js";
 import type { AddressSigner } from "./address-formats.js";
 import { ed25519Curve, keccak_256, p256, secp256k1, sha256 } from "./noble-signatures.js";
 import { type Ecdsa, UncheckedError, hexBytes } from "./signed-content.js";
@@ -69,8 +70,6 @@ function base58Key(text: string): Uint8Array | null {
 export function isKeyOf(signer: Signer, publicKey: Uint8Array): boolean | null {
   return (IS_KEY_OF[signer.kind] as (signer: Signer, publicKey: Uint8Array) => boolean | null)(signer, publicKey);
 }
-
-const ED25519_KEY_LENGTH = 32;
 
 /** What an address would be of a key of the other curve is not known: null. */
 const IS_KEY_OF: {

@@ -324,6 +324,7 @@ type Verification = Pick<VerifyOptions, "maxAgeMs"> &
   Required<Pick<VerifyOptions, "acceptance">> & {
     readonly provenance?: readonly string[];
     readonly provenanceVerifier?: ProvenanceVerifier;
+    readonly signerKeys?: readonly string[];
   };
 
 /** The common options of the entrances that ask a service. */
@@ -331,9 +332,11 @@ export function verification(world: World, side: Side): Verification {
   const provenance = world[side].builds;
   const words = world.words("verify", side);
   const isStrict = words.includes("--fail-on-warning");
+  const signerKey = words[words.indexOf("--signer-key") + 1 || words.length];
   return {
     ...(words.includes("--max-age") && { maxAgeMs: 3_600_000 }),
     acceptance: isStrict ? "strict" : "standard",
+    ...(signerKey !== undefined && { signerKeys: [signerKey] }),
     ...(provenance.length > 0 && { provenance, provenanceVerifier }),
   };
 }
@@ -398,7 +401,7 @@ async function throughProxy(
   { path, init }: ReturnType<typeof requestOf>,
   verifyAddresses = false,
 ): Promise<Response> {
-  const { acceptance, maxAgeMs } = verification(world, side);
+  const { acceptance, maxAgeMs, signerKeys } = verification(world, side);
   const policy = world.parsed();
   const running = await startProxy({
     upstream: service.serves(world[side]).url,
@@ -408,6 +411,7 @@ async function throughProxy(
     allowUnproven: false,
     acceptance,
     ...(maxAgeMs !== undefined && { maxAgeMs }),
+    ...(signerKeys !== undefined && { signerKeys }),
     provenance: world[side].builds,
     provenanceVerifier,
     timeoutMs: 20_000,

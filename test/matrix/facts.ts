@@ -495,11 +495,8 @@ const EXPECTED = {
     ...signed("RAW_PAYLOAD_V2", SUI, signatureBy("ed25519", toUtf8("pay")), JUNK),
     options: () => ({ request: fileOf({ ...REQUEST, type: SIGN_PAYLOAD, parameters: SUI }), "signer-key": SUI_KEY }),
     expected: { type: SIGN_PAYLOAD, parameters: SUI, publicKey: SUI_KEY },
-    asks: "past",
     cells: {
       ...lacking("signer-key", ...FEW_OPTIONS, "verify, GitHub action"),
-      door: not("it knows no key of an address: verifyActivity takes one"),
-      "door, client": "checks",
       "door for sign-ups": NO_SIGNING,
     },
   },
