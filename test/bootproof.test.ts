@@ -367,13 +367,6 @@ describe("measurements that are given", () => {
 });
 
 describe("a report", () => {
-  it("cannot be changed", async () => {
-    const { report } = await verifyEvidence({ ...evidence, bootProofs: [] }, options);
-    expect(() => ((report as { verdict: string }).verdict = "verified")).toThrow(TypeError);
-    expect(() => (report.checks as unknown[]).pop()).toThrow(TypeError);
-    expect(() => ((report.checks[0] as { status: string }).status = "pass")).toThrow(TypeError);
-  });
-
   it("names tool, time, policy and each piece, so that it can be filed and found again", async () => {
     const policy = toUtf8(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)])));
     const [boot, activity] = [toUtf8(JSON.stringify(whole.bootProof)), JSON.stringify(whole.activity)];
@@ -536,12 +529,6 @@ describe("an app proof, with a store of uses", () => {
     const uses = new AppProofUses();
     expect(await judged(uses, other, { organizationId: "another" })).toContain("activity.request");
     expect(await judged(uses, whole.activity)).toBe("verified");
-  });
-
-  it("is used by one of two that are asked for at once", async () => {
-    const uses = new AppProofUses();
-    const outcomes = await Promise.all([judged(uses, whole.activity), judged(uses, other)]);
-    expect(outcomes.sort()).toEqual(["activity.claims", "verified"]);
   });
 
   it("is used by one of many that run in step, since every signature of theirs is remembered", async () => {

@@ -1,6 +1,5 @@
 /** Only verification makes the verified types; what they vouch for is asked anew where it depends on the caller. */
 import { describe, expect, it } from "vitest";
-import { toBase64 } from "../../src/bytes.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
   VerifiedActivity,
@@ -9,14 +8,12 @@ import {
   VerifiedBootProof,
   parseTrustAnchor,
   verifyActivity,
-  verifyAppProof,
   verifyAppProofs,
   verifyAttestation,
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
 import { pinPolicy } from "../../src/author/index.js";
-import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { NOW, forge, idsOf, optionsOf } from "../attacks/support.js";
 
 const whole = forge();
@@ -209,25 +206,5 @@ describe("a verified boot proof, used again", () => {
     ];
     expect(reused.report).toEqual(anew.report);
     expect(reused.report.claims!.bootProofs[0]!.hardware.trustAnchor).toBe("another name of it");
-  });
-
-  it("proves no app proof of another enclave, nor one that was changed", async () => {
-    const other = forge({ ephemeralKey: generateQosKeyPair() });
-    const foreign = await verifyAppProof(other.appProofs[0], bootProof!, options);
-    expect(idsOf(foreign.report, "fail")).toEqual(["app.key"]);
-    const changed = await verifyAppProof({ ...whole.appProofs[0], signature: "11".repeat(64) }, bootProof!, options);
-    expect(idsOf(changed.report, "fail")).toEqual(["app.signature"]);
-  });
-
-  it("is not made good by standing beside rejected evidence of the same key, nor the other way round", async () => {
-    const bad = { ...whole.bootProof, qosManifestB64: toBase64(new Uint8Array(8)) };
-    for (const bootProofs of [
-      [bootProof!, bad],
-      [bad, bootProof!],
-    ]) {
-      const { report } = await verifyEvidence({ bootProofs, appProofs: whole.appProofs }, options);
-      expect(report.verdict).toBe("rejected");
-      expect(report.claims).toBeNull();
-    }
   });
 });

@@ -83,10 +83,6 @@ describe("unknown members", () => {
       `manifest.${fault}`,
     );
   });
-
-  it("of the envelope are refused, as in v2", () => {
-    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v3"), extra: [] }))).toBe("extra: unknown member");
-  });
 });
 
 const LABEL = "expected a lower-case DNS label";
@@ -207,19 +203,6 @@ describe("the rules", () => {
     expect(decodeJson(v3With("volumes", volumes(16))).volumes?.size).toBe(16);
     expect(faultsOf(() => decodeJson(v3With("volumes", volumes(17))))).toBe("volumes: 17 entries, expected at most 16");
   });
-
-  it("are all checked: every fault is reported", () => {
-    const bad = withMember(
-      withMember(v3With("workloads.0.name", "A"), "volumes.scratch.type", "disk"),
-      "enclave.type",
-      "tdx",
-    );
-    expect(refusalOf(() => decodeJson(bad)).paths.sort()).toEqual([
-      "enclave.type",
-      "volumes.scratch.type",
-      "workloads[0].name",
-    ]);
-  });
 });
 
 describe("what is hashed", () => {
@@ -237,13 +220,6 @@ describe("what is hashed", () => {
     const bare = withMember(v3With("workloads.0.mounts", null), "volumes", {});
     expect(canonical(bare)).not.toHaveProperty("volumes");
     expect(canonical(withMember(bare, "dns", null))).not.toHaveProperty("dns");
-  });
-
-  it("is not the bytes as they came, and not their order", () => {
-    const reordered = Object.fromEntries(Object.entries(good as object).reverse());
-    expect(manifestHashInput(decodeJson(reordered))).toEqual(manifestHashInput(decodeJson(good)));
-    const volumes = Object.fromEntries(Object.entries(good.volumes as object).reverse());
-    expect(manifestHashInput(decodeJson(v3With("volumes", volumes)))).toEqual(manifestHashInput(decodeJson(good)));
   });
 
   it("keeps a volume called __proto__", () => {
