@@ -367,60 +367,6 @@ it("a wrapped client asks for the organization that its SDK fills in, and each b
   expect(sdk.sent.filter((name) => name === "list_wallet_accounts")).toHaveLength(4);
 });
 
-/** Answers of `get_boot_proof` that are changed while `lie` is set, and how often they were asked for. */
-class Lying extends Sdk {
-  lie: ((answer: Json) => Json) | null = null;
-  asked = 0;
-  override async request(requestPath: string, body: unknown): Promise<Json> {
-    const answer = await super.request(requestPath, body);
-    if (!requestPath.endsWith("get_boot_proof")) return answer;
-    this.asked++;
-    return this.lie?.(answer) ?? answer;
-  }
-}
-const listing = (sdk: Lying) => verified(sdk, { policy, verifyAddresses: true }).getWalletAccounts;
-
-describe("the boot proofs of accounts", () => {
-  it.each<[string, (answer: Json) => Json, string]>([
-    ["nothing", () => ({}), "service"],
-    ["null", () => ({ bootProof: null }), "service"],
-    ["what cannot be decoded", () => ({ bootProof: [[[]]] }), "refused"],
-    ["a forgery", ({ bootProof }) => ({ bootProof: { ...bootProof, qosManifestB64: "AAAA" } }), "refused"],
-  ])("are asked for again after an answer of %s", async (_, lie, name) => {
-    const sdk = new Lying({ organizationId });
-    const ask = listing(sdk);
-    sdk.lie = lie;
-    const { rows } = await refusal(ask({ organizationId, walletId }));
-    expect(new Set(rows.map((row) => row.class))).toEqual(new Set([name]));
-    const before = sdk.asked;
-    sdk.lie = null;
-    expect((await ask({ organizationId, walletId }))["accounts"]).toHaveLength(2);
-    expect(sdk.asked).toBe(2 * before);
-  });
-
-  it("are asked for once by queries at once, and by later ones", async () => {
-    const sdk = new Lying({ organizationId });
-    const ask = listing(sdk);
-    await Promise.all([ask({ organizationId, walletId }), ask({ organizationId, walletId })]);
-    const once = sdk.asked;
-    sdk.lie = () => ({});
-    expect((await ask({ organizationId, walletId }))["accounts"]).toHaveLength(2);
-    const other = new Lying({ organizationId });
-    await listing(other)({ organizationId, walletId });
-    expect([sdk.asked, other.asked]).toEqual([once, once]);
-  });
-
-  it("are asked for again when they are too old here", async () => {
-    const sdk = new Lying({ organizationId });
-    const client = verified(sdk, { policy, verifyAddresses: true, bootProofMaxAgeMs: 0 });
-    await client.getWalletAccounts({ organizationId, walletId });
-    const once = sdk.asked;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    await client.getWalletAccounts({ organizationId, walletId });
-    expect(sdk.asked).toBe(2 * once);
-  });
-});
-
 it("a wrapped client may ask for a hexadecimal address in another case", async () => {
   const [address] = twoFormats["addresses"] as [string];
   const lower = address.toLowerCase();

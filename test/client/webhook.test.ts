@@ -21,18 +21,6 @@ async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
   return verifyWebhook({ ...delivered(), jwks: JWKS, now: AT, store: new MemoryEventStore(), ...input });
 }
 
-describe("the body", () => {
-  it("is copied before verification, so that the caller's buffer may change", async () => {
-    const { headers, rawBody } = delivered();
-    const lie = Buffer.from(
-      JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" }),
-    ).subarray(0, rawBody.length);
-    const pending = verify({ headers, rawBody });
-    rawBody.set(lie);
-    expect((await pending).json).toEqual(ACTIVITY);
-  });
-});
-
 describe("a delivery", () => {
   it("is accepted, its activity typed and whole", async () => {
     expect(await verify({})).toEqual({ eventId: "e1", keyId: "k1", timestamp: AT, activity: ACTIVITY, json: ACTIVITY });

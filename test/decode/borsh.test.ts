@@ -2,13 +2,6 @@ import { describe, expect, it } from "vitest";
 import { BorshReader, readBorsh } from "../../src/decode/borsh.js";
 import { faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
-
-/** Reads, and wants nothing left over. */
-function whole<T>(bytes: string, read: (reader: BorshReader) => T): T {
-  const { value, fault } = readBorsh(hex(bytes), read);
-  if (fault !== null) throw new Error(faultText([fault]));
-  return value;
-}
 /** The fault that a reading ends with, as text; null where there is none. */
 function faultOf(bytes: Uint8Array, read: (reader: BorshReader) => unknown): string | null {
   const { fault } = readBorsh(bytes, read);
@@ -16,32 +9,6 @@ function faultOf(bytes: Uint8Array, read: (reader: BorshReader) => unknown): str
 }
 
 describe("BorshReader reads", () => {
-  it("integers, little end first", () => {
-    expect(whole("ff", (input) => input.u8("a"))).toBe(255);
-    expect(whole("3412", (input) => input.u16("a"))).toBe(0x1234);
-    expect(whole("ffff", (input) => input.u16("a"))).toBe(65535);
-    expect(whole("78563412", (input) => input.u32("a"))).toBe(0x12345678);
-    expect(whole("ffffffff", (input) => input.u32("a"))).toBe(4294967295);
-    expect(whole("00000080", (input) => input.u32("a"))).toBe(2147483648);
-  });
-
-  it("booleans, variants and options", () => {
-    expect(whole("00", (input) => input.bool("a"))).toBe(false);
-    expect(whole("01", (input) => input.bool("a"))).toBe(true);
-    expect(whole("02", (input) => input.variant(3, "a"))).toBe(2);
-    expect(whole("00", (input) => input.option("a", () => input.u8("a")))).toBeNull();
-    expect(whole("0107", (input) => input.option("a", () => input.u8("a")))).toBe(7);
-  });
-
-  it("bytes, strings and vectors", () => {
-    expect(whole("0102", (input) => input.fixed(2, "a"))).toEqual(Uint8Array.of(1, 2));
-    expect(whole("00000000", (input) => input.bytes("a"))).toEqual(new Uint8Array());
-    expect(whole("020000000102", (input) => input.bytes("a"))).toEqual(Uint8Array.of(1, 2));
-    expect(whole("03000000e282ac", (input) => input.string("a"))).toBe("€");
-    expect(whole("020000000708", (input) => input.vector("a", (item) => input.u8(item)))).toEqual([7, 8]);
-    expect(whole("00000000", (input) => input.vector("a", (item) => input.u8(item)))).toEqual([]);
-  });
-
   it("into memory of its own", () => {
     // What files are read into has a slice() that copies nothing.
     for (const bytes of [hex("010000000a"), Buffer.from("010000000a", "hex")]) {

@@ -200,7 +200,6 @@ describe("decodeCertificate refuses", () => {
 });
 
 describe("decodeCertificate reads", () => {
-
   it("a certificate without extensions", () => {
     expect(decodeCertificate(without(EXTENSIONS)).extensions).toEqual([]);
   });

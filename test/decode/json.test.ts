@@ -9,14 +9,13 @@ import {
   type JsonObject,
 } from "../../src/decode/json.js";
 import { MemberReader } from "../../src/decode/json-members.js";
-import { FaultList, attempt, } from "../../src/errors.js";
+import { FaultList, attempt } from "../../src/errors.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
 
 const nested = (depth: number, inside: string): string => "[".repeat(depth) + inside + "]".repeat(depth);
 
 describe("parseJson", () => {
-
   it.each([
     ['["a\r\nb"]', "line-breaks"],
     ['["a', "cut-off"],

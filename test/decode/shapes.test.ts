@@ -253,7 +253,6 @@ describe("faults", () => {
 });
 
 describe("an object", () => {
-
   it.each([
     ["that is closed", object({ a: text, toString: optional(text) })],
     ["that ignores others", object({ a: text, toString: optional(text) }, { unknown: "ignore" })],

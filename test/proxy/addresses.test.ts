@@ -6,7 +6,7 @@ import { stampWithApiKey } from "../../src/lab/index.js";
 import { plainPolicy } from "../../src/plain-settings.js";
 import type { RunningProxy } from "../../src/proxy/node.js";
 import { type Json, TWO_ACCOUNTS, completed, submit } from "../lab/support.js";
-import { type Honest, lyingLab, proxyFor, wire } from "./support.js";
+import { lyingLab, proxyFor } from "./support.js";
 
 const { lab, liar } = await lyingLab();
 const { organizationId, ids } = lab;
@@ -35,11 +35,6 @@ const ask = async (name: string, input: Json, { url }: RunningProxy = proxy): Pr
   const { status, headers } = response;
   const text = await response.text();
   return { status, headers, text, json: JSON.parse(text) as Json };
-};
-
-/** Changes the service's answer to a query, as text. */
-const lying = (name: string, alter: (text: string) => string): void => {
-  liar.lie = ({ path, text, status }: Honest) => wire(path === `query/${name}` ? alter(text) : text, { status });
 };
 
 const said = ({ headers }: Asked): (string | null)[] => [
@@ -81,16 +76,6 @@ it("refuses other classes, and names each address", async () => {
     (unproven["addresses"] as string[]).map((address) => ({ class: "service", address, reason: expect.any(String) })),
   );
   expect((await ask("list_private_keys", {})).headers.get("x-bootproof-refused")).toBe("rejected");
-});
-
-it("hands on no member that the service adds, and its numbers as they are written", async () => {
-  lying("list_wallet_accounts", (text) =>
-    text.replace('"walletAccountId"', '"payTo":12345678901234567890,"walletDetails":{"address":"0x42"},$&'),
-  );
-  const { text } = await ask("list_wallet_accounts", { walletId });
-  const [judged, others] = text.split('"unverified"') as [string, string];
-  expect(judged).not.toMatch(/payTo|0x42/);
-  expect(others).toContain('"payTo":12345678901234567890,"walletDetails":{"address":"0x42"}');
 });
 
 it("refuses options that cannot verify", async () => {

@@ -4,7 +4,6 @@ import { type Report, type Verification, renderText, requireVerified, verifyEvid
 import { pinProvenance } from "../../src/author/index.js";
 import { uriName } from "../../src/lab/sigstore.js";
 import { LabSigstore, labProvenancePin, labReleasePin } from "../../src/lab/index.js";
-import { decodeProvenanceBundle } from "../../src/decode/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import {
   GENUINE_RELEASES,
@@ -221,19 +220,5 @@ describe("pinProvenance of a release", () => {
     expect(() => pinProvenance(NEWER.text, { ...build, repository: NEWER.release.repository })).toThrow(
       "the repository is absent",
     );
-  });
-});
-
-describe("a decoded bundle", () => {
-  it("counts log entries and timestamps", () => {
-    const counts = (text: string): number[] => {
-      const { logEntries, timestamps } = decodeProvenanceBundle(text);
-      return [logEntries, timestamps];
-    };
-    expect([counts(NEWER.text), counts(OLDER.text), counts(GENUINE)]).toEqual([
-      [0, 1],
-      [0, 1],
-      [1, 0],
-    ]);
   });
 });

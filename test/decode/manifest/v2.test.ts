@@ -54,7 +54,6 @@ describe("unknown members", () => {
 });
 
 describe("env", () => {
-
   it("may be absent, null or empty, and is then left out of what is hashed", () => {
     const without = canonical(manifestJson("v2"));
     expect(without.pivot).not.toHaveProperty("env");
