@@ -26,7 +26,7 @@ const PATH = /^"\/.*"$/;
 const QUANTITY = /^"\d+(?:\.\d+)?(?:m|[kMGTP]|[KMGTP]i)?"$/;
 const KINDS = ["Service v1", "StatefulSet apps/v1", "Deployment apps/v1", "CronJob batch/v1"];
 
-/** Of the reference of Kubernetes 1.31: the fields that are used here. `POD` and `EACH` stand for what is before them. */
+/** Of the reference of Kubernetes 1.31: the fields that are used here, below a pod and each of its containers, too. */
 const FIELDS: readonly (readonly [before: string, names: string, value: RegExp])[] = [
   ["", "apiVersion kind", TEXT],
   ["metadata.", "name", NAME],
