@@ -115,7 +115,6 @@ describe("a payload without a time", () => {
   const own = { type: "ORDER", id: "42" };
   const decode = (value: Json, untimed?: readonly string[]): AppProofPayload =>
     decodeAppProofPayload(JSON.stringify(value), untimed);
-  const MISSING = "timestampMs: expected a string, got nothing";
 
   it("is read where its type may have none, and has null", () => {
     expect(decode(own, ["OTHER", "ORDER"])).toMatchObject({ type: "ORDER", timestampMs: null, json: own });
@@ -270,12 +269,6 @@ describe("decodeAppProofPayload", () => {
 });
 
 describe("a payload's numbers", () => {
-  /** Each literal beside a title that is not as long as it may be. */
-  const titled = (...literals: string[]): [string, string][] =>
-    literals.map((literal) => [
-      literal.length > 40 ? `${literal.slice(0, 20)}… of ${literal.length}` : literal,
-      literal,
-    ]);
   const withNumber = (literal: string): string => `{"type":"T","timestampMs":"1","amount":[{"n":${literal}}]}`;
 
   it("that are refused stay as text beside the fault", () => {

@@ -1,18 +1,12 @@
 /** ECDSA signatures in DER: one encoding for each pair of positive integers. */
 import { describe, expect, it } from "vitest";
-import { concatBytes, fromHex, toHex } from "../../src/bytes.js";
+import { concatBytes, fromHex } from "../../src/bytes.js";
 import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import { der, derLength } from "../support/der.js";
 import { fc } from "../support/property.js";
 import { unsigned } from "../verify/keys.js";
 
 describe("rawSignature", () => {
-  const integer = (...bytes: number[]): Uint8Array => der(0x02, Uint8Array.from(bytes));
-  const full = (first: number): number[] => [first, ...Array<number>(31).fill(0x11)];
-  const [one, two] = [integer(1), integer(2)];
-  const raw = (r: number[], s: number[]): string =>
-    toHex(Uint8Array.from([r, s].flatMap((n) => [...Array<number>(32 - n.length).fill(0), ...n])));
-
   it("reads what it is made of, for both curves, and nothing with a byte put in or taken out", () => {
     const scalar = (length: number): fc.Arbitrary<bigint> =>
       fc.oneof(fc.constantFrom(1n, 127n, 128n, 255n, 256n), fc.bigInt({ min: 1n, max: 2n ** BigInt(8 * length) - 1n }));
