@@ -75,8 +75,7 @@ if (verified === null) throw new Error("the genuine boot proof was rejected");
 const subjects = {
   "F0: 5 × P-384, 1 × P-256, native, keys imported": f0,
   "one P-256 verification, native, key imported": p256,
-  "genuine pair, whole, nothing remembered": () =>
-    demand(pair()),
+  "genuine pair, whole, nothing remembered": () => demand(pair()),
   "the same, intermediates and approvals remembered": () => demand(pair({ cache: caches.pop() })),
   "the same, everything remembered": () => demand(pair({ cache: warm })),
   "app proof under a verified boot proof": () => demand(verifyAppProof(pairs[0].appProof, verified, options)),

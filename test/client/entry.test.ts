@@ -38,7 +38,6 @@ describe("bootproof/client", () => {
         .sort(),
     ).toEqual([
       "ClientError",
-      "DerivationPolicyError",
       "MemoryEventStore",
       "RejectedActivityError",
       "RejectedAddressesError",
