@@ -15,22 +15,25 @@ export function isFileOut(out: string | undefined): out is string {
 interface Target {
   readonly out?: string | undefined;
   readonly force?: boolean | undefined;
+  /** The bytes from which the result was made, if it goes to the file that had them. */
+  readonly was?: Uint8Array | undefined;
 }
 
-/** Refuses `--force` without a file, and what {@link refuseOut} refuses. Returns whether there is a file to replace. */
-export async function refuseTarget(args: ArgumentReader, { out, force }: Target): Promise<boolean> {
+/** Refuses `--force` without a file, and what {@link refuseOut} refuses. */
+export async function refuseTarget(args: ArgumentReader, { out, force }: Target): Promise<void> {
   if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
-  return refuseOut(args, out);
+  await refuseOut(args, out);
 }
 
 /**
  * Writes a result, and one line about it on stderr if it goes to a file. Another file that is there is refused without
  * `--force`; one with the same bytes stays. `what` is the end of the line.
  */
-export async function deliverNew(text: string, { out, force }: Target, what: string, io: Io): Promise<void> {
+export async function deliverNew(text: string, target: Target, what: string, io: Io): Promise<void> {
+  const { out, force } = target;
   if (!isFileOut(out)) return void io.stdout.write(text);
   const { requireWritable, writeWhole } = await import("./write-whole.js");
-  const was = requireWritable(out) ? readFileSync(out) : undefined;
+  const was = target.was ?? (requireWritable(out) ? readFileSync(out) : undefined);
   const isSame = was !== undefined && equalBytes(was, toUtf8(text));
   if (was !== undefined && !isSame && force !== true) throw new UsageError([`--out ${out}: ${IS_THERE}`]);
   if (!isSame) await writeWhole(out, text, was);
@@ -40,23 +43,22 @@ export async function deliverNew(text: string, { out, force }: Target, what: str
 
 export const IS_THERE = "the file is there: give --force to replace it, or choose another file";
 
-/** Reports a file that cannot be written, or that is also an input. Returns whether there is a file to replace. */
-export async function refuseOut(args: ArgumentReader, out: string | undefined): Promise<boolean> {
-  if (!isFileOut(out) || args.isEmpty("out")) return false;
+/** Reports a file that cannot be written, or that is also an input. */
+export async function refuseOut(args: ArgumentReader, out: string | undefined): Promise<void> {
+  if (!isFileOut(out) || args.isEmpty("out")) return;
   const { isSameFile, requireWritable } = await import("./write-whole.js");
-  const isInput = args.namedFiles().some((input) => isSameFile(input, out));
-  if (isInput) args.fault(`--out ${out}: is also an input, and would be overwritten: choose another file`);
+  if (args.namedFiles().some((input) => isSameFile(input, out)))
+    args.fault(`--out ${out}: is also an input, and would be overwritten: choose another file`);
   try {
-    return requireWritable(out) && !isInput;
+    requireWritable(out);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     args.fault(`--out ${error.message}`);
-    return false;
   }
 }
 
-/** Writes a result. `was` has the bytes of the file from which it was made (`writeWhole`). */
-export async function deliver(text: string, out: string | undefined, io: Io, was?: Uint8Array): Promise<void> {
-  if (isFileOut(out)) await (await import("./write-whole.js")).writeWhole(out, text, was);
+/** Writes a result, and replaces a file that is there. */
+export async function deliver(text: string, out: string | undefined, io: Io): Promise<void> {
+  if (isFileOut(out)) await (await import("./write-whole.js")).writeWhole(out, text);
   else io.stdout.write(text);
 }

@@ -1,7 +1,8 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
+import { existsSync } from "node:fs";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
-import { equalBytes, toUtf8 } from "../bytes.js";
+import { equalBytes } from "../bytes.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -18,8 +19,8 @@ import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
-import { IS_THERE, deliver, refuseTarget } from "./output.js";
-import { isSameFile, requireWritable } from "./write-whole.js";
+import { IS_THERE, deliverNew, isFileOut, refuseTarget } from "./output.js";
+import { isSameFile } from "./write-whole.js";
 
 const EXAMPLES = `
 FILE is written as a whole or not at all: if nothing is pinned, it does not change. (A shell empties the file after >
@@ -42,25 +43,12 @@ Examples:
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
-  The new deployment keeps what the old one demands. What the new evidence does not meet has to be dropped by name:
-    $ bootproof pin --boot-proof new.json --add-to policy.json --drop labels.deploymentLabel
-    $ bootproof pin --boot-proof new.json --add-to policy.json --provenance build.sigstore.json
-
-  Who built the application, too: a bundle of the build is verified, and what it shows is pinned:
-    $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
-        --repository https://github.com/acme/oracle --out policy.json
-
-  Or an immutable release of GitHub that carries the application. Anyone who may publish a release uploads any file:
-    $ bootproof pin --boot-proof boot.json --provenance release.sigstore.json --github-release \\
-        --repository acme/oracle --trusted-root github_root.json --out policy.json
-
-  From the file of a release. It names no operator: the set that may approve its manifests, or its quorum key, does.
-    $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
-
   From what you built, before any enclave runs it, in a role of your account:
     $ bootproof pin --image app.eif --binary app --manifest-set operators.json --namespace prod/signer \\
         --role-arn arn:aws:iam::123456789012:role/signer --out policy.json
 
+docs/policy.md has the rest: who built the application (--provenance), releases of GitHub, demands that a new deployment
+does not meet (--drop), and the file of a release.
 ${CONNECTION_HELP}
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
@@ -197,13 +185,14 @@ async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise
   if (args.has("max-age") && addTo !== undefined)
     args.fault("--max-age is for a new policy: edit maxAge in the policy of --add-to");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
-  await refuseReplacing(args, flags);
+  await refuseTarget(args, flags);
+  refuseReplacing(args, flags);
 }
 
-/** Refuses to replace a file without `--force`. A policy may always be added to itself. */
-async function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): Promise<void> {
-  const isThere = await refuseTarget(args, { out, force });
-  if (isThere && force !== true && !isSameFile(out!, addTo)) args.fault(`--out ${out}: ${IS_THERE}`);
+/** Refuses before any work to replace a file without `--force`. A policy may always be added to itself. */
+function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): void {
+  if (isFileOut(out) && force !== true && existsSync(out) && !isSameFile(out, addTo))
+    args.fault(`--out ${out}: ${IS_THERE}`);
 }
 
 async function pin(
@@ -213,19 +202,20 @@ async function pin(
   io: Io,
 ): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
-  const verb = verbFor(target);
   const base = await readPolicyFile(files, flags.addTo, "--add-to");
   const found = await pinnedFrom(flags, { base, connection }, files, io);
   if (found === null) return EXIT.rejected;
   const pinned = await withMaxAge(found, flags.maxAge);
   const result =
     base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
-  const was = target === base?.path ? base.bytes : undefined;
-  const isUntouched = was !== undefined && equalBytes(toUtf8(result.text), was);
-  if (!isUntouched) await deliver(result.text, target, io, was);
-  const written = target === STDIN ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
-  const [first, ...others] = pinned.messages;
-  io.stderr.write([first!, ...written, ...others, ...result.messages, ""].map(printable).join("\n"));
+  const was = base !== undefined && isSameFile(target, base.path) ? base.bytes : undefined;
+  await deliverNew(
+    result.text,
+    { out: target, force: flags.force === true || was !== undefined, was },
+    result.says,
+    io,
+  );
+  io.stderr.write([...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
 }
 
@@ -239,10 +229,6 @@ async function withMaxAge(pinned: Pinned, maxAge: string | undefined): Promise<P
       `--max-age ${maxAge}: the policy would reject its own evidence: ${failuresText(report)}: give a greater one`,
     ]);
   return { ...pinned, made: { ...pinned.made, policy } };
-}
-
-function verbFor(target: string): string {
-  return target !== STDIN && requireWritable(target) ? "Replaced" : "Written";
 }
 
 interface Result {

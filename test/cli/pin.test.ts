@@ -64,7 +64,7 @@ describe("from a boot proof", () => {
     ])
       expect([more, await pin(...more)]).toEqual([
         more,
-        { code: 0, stdout: "", stderr: expect.stringMatching(/^These/) },
+        { code: 0, stdout: "", stderr: expect.stringMatching(/^These/m) },
       ]);
   });
 
