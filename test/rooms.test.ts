@@ -300,6 +300,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/sigstore.ts SavedSigstore": "attested bundles are made in advance with it",
   "src/client/payload-schemas.ts SchemaResult": "schemas of every answer are tried",
   "src/client/payload-schemas.ts StandardSchema": "schemas of every answer are tried",
+  "src/page/view.ts reportView": "the same, of a report alone",
   "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/verify/commitment.ts commitmentPcr": "its register is compared with vectors of other implementations",
   "src/verify/commitment.ts manifestCommitmentPcr": "its register is compared with the one that the lab computes",

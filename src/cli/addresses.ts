@@ -45,7 +45,7 @@ const FORMATS = {
   csv: table.tableCsv,
   junit: async (result) => (await import("../formats/addresses.js")).tableJunit(result),
   html: async (result, { all }) => {
-    const { renderDoc } = await import("../page/document.js");
+    const { renderDoc } = await import("../page/page.js");
     return renderDoc(table.headlineOf(result), table.tablePage(result, all === true));
   },
 } satisfies Readonly<

@@ -31,6 +31,6 @@ export function renderMarkdownFailure(failure: CommandFailure): string {
 
 /** Returns a page without a script. */
 export async function renderHtmlFailure(failure: CommandFailure): Promise<string> {
-  const { renderDoc } = await import("../page/document.js");
+  const { renderDoc } = await import("../page/page.js");
   return renderDoc("NOT VERIFIED", failureDoc(failure));
 }

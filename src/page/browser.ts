@@ -8,10 +8,9 @@ import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { verdictSentence } from "../show/verdict.js";
 import { listOf } from "../show/html.js";
-import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, unbroken } from "../show/markup.js";
-import { shownReport, titleOf, titleText } from "./shown.js";
-import { commandOn, isPageName } from "./this-page.js";
+import { shownReport, titleOf, titleText } from "./view.js";
+import { IDS, commandOn, isPageName } from "./this-page.js";
 import { lastOf, toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";
 import {

@@ -25,13 +25,14 @@ import { carriesNonce } from "../report/statements.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
-import { IDS } from "./ids.js";
+import type { Doc } from "../show/doc.js";
+import { writeHtml } from "../show/html.js";
 import { type Markup, type MarkupNode, element, toHtml, unbroken } from "../show/markup.js";
-import { shownReport, titleOf, titleText } from "./shown.js";
 import { STYLE } from "./style.js";
-import { aboutPage } from "./this-page.js";
+import { IDS, aboutPage } from "./this-page.js";
 import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
 import { NOTHING_VERIFIED, pageView } from "./verifier-view.js";
+import { shownReport, titleOf, titleText } from "./view.js";
 
 /** A verification to show. The policy of `options` is the one that was used, either the caller's or the bundle's. */
 export interface PageContent {
@@ -193,6 +194,11 @@ export async function verifierWith(script: string): Promise<string> {
   return documentOf({ title: titleText(NOTHING_VERIFIED), body: pageView(null), carried: null }, script);
 }
 
+/** Renders the page of a document, with neither evidence nor a script. */
+export async function renderDoc(title: string, doc: Doc): Promise<string> {
+  return documentOf({ title: titleText(title), body: writeHtml(doc), carried: null }, null);
+}
+
 interface Document {
   readonly title: string;
   readonly body: readonly MarkupNode[];
@@ -202,10 +208,7 @@ interface Document {
 }
 
 /** Returns the whole file. A page whose script is null has none. */
-export async function documentOf(
-  { title, body, carried, style = STYLE }: Document,
-  script: string | null,
-): Promise<string> {
+async function documentOf({ title, body, carried, style = STYLE }: Document, script: string | null): Promise<string> {
   const content = script === null ? null : scriptContent(script);
   const head = element(
     "head",

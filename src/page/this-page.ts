@@ -1,4 +1,5 @@
 /** What a page says of itself: what it is about, who stated it for whom, what it cannot prove, and how to verify it. */
+import { EVIDENCE_ID } from "../bundle/page.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { isByMakersPolicy } from "../report/unproven.js";
@@ -6,7 +7,23 @@ import { TOOL } from "../version.js";
 import { section, words } from "../show/doc.js";
 import { writeHtml } from "../show/html.js";
 import { type Markup, type MarkupNode, element } from "../show/markup.js";
-import { IDS } from "./ids.js";
+
+/** The ids by which the script finds its places in the page. */
+export const IDS = {
+  evidence: EVIDENCE_ID,
+  script: "bootproof-script",
+  about: "about",
+  command: "own-command",
+  form: "form",
+  drop: "drop",
+  files: "files",
+  list: "file-list",
+  verify: "verify",
+  verifyHint: "verify-hint",
+  faults: "faults",
+  said: "said",
+  result: "result",
+} as const;
 
 /** What a page carries beside the program; null for the page that verifies only files of its reader. */
 export type Carried = "bundle" | "document" | null;

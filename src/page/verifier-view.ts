@@ -1,7 +1,6 @@
 /** The content of a page: what it is about, the form that verifies, the result, and what the page says of itself. */
-import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "../show/markup.js";
-import { type Carried, thisPage } from "./this-page.js";
+import { type Carried, IDS, thisPage } from "./this-page.js";
 
 const INTRODUCTION =
   "Which code in which enclave made a result, and is it what you expect? Give this page the files; it verifies them " +

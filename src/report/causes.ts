@@ -168,7 +168,7 @@ type OfKind = Readonly<Record<DeploymentCause["kind"], readonly string[]>>;
 
 const RELEASE: OfKind = {
   qos: [
-    "Find the release of this change where its publisher always has them. Pin it in a copy, review it, verify again.",
+    "Find the release of this change where you always get releases. Pin it in a copy, review it, verify again.",
     "bootproof pin --release RELEASE --app NAME --add-to policy.json --out next.json",
     "bootproof review RELEASE/NAME/manifest --policy next.json --previous OLD/NAME/manifest",
   ],

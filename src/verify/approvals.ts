@@ -66,7 +66,8 @@ export function thresholdFaults(set: MemberSet, approved: number): string[] {
   const { threshold, members } = set;
   if (threshold < 1) return ["the threshold is 0: no approval is required"];
   if (threshold > members.length) return [`the threshold is ${threshold}, and there are ${members.length} members`];
-  return approved >= threshold ? [] : [`${approved} valid approvals, ${threshold} required`];
+  const valid = approved === 1 ? "1 valid approval" : `${approved} valid approvals`;
+  return approved >= threshold ? [] : [`${valid}, ${threshold} required`];
 }
 
 function memberFaults(set: MemberSet): string[] {

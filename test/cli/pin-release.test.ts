@@ -97,7 +97,7 @@ describe("pin --release FOLDER", () => {
     rmSync(join(bad, "2026.9.0/signer/10-prod-signer-20260900.approval"));
     const one = await pin("--release", join(bad, "2026.9.0"), folder("2026.9.1"), "--app", "signer");
     expect([one.code, one.stdout]).toEqual([1, ""]);
-    expect(one.stderr).toContain("2026.9.0/signer/manifest: 1 valid approvals, 2 required");
+    expect(one.stderr).toContain("2026.9.0/signer/manifest: 1 valid approval, 2 required");
     const none = await pin("--release", folder("2025.9.3"), "--app", "signer");
     expect([none.code, none.stdout]).toEqual([1, ""]);
     expect(none.stderr).toContain("2025.9.3/signer/manifest: missing");

@@ -13,7 +13,7 @@ import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports
 import { renderVsa } from "../../src/formats/vsa.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { toHtml } from "../../src/show/markup.js";
-import { shownReport, titleOf } from "../../src/page/shown.js";
+import { shownReport, titleOf } from "../../src/page/view.js";
 import { strictReport } from "../../src/report/conclude.js";
 import { type Notice, warningsOf } from "../../src/report/facts.js";
 import { REPORT_FORMATS, type Report, type ReportFormat } from "../../src/report/report.js";

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { runAny } from "../../src/cli/commands.js";
 import type { OptionName } from "../../src/cli/option-table.js";
-import { IDS } from "../../src/page/ids.js";
+import { IDS } from "../../src/page/this-page.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { COMMAND, runAction } from "../support/action.js";
 import { launchChromium } from "../support/chromium.js";

@@ -18,7 +18,7 @@ import { evidenceRows } from "../../src/page/evidence.js";
 import type { Row } from "../../src/show/doc.js";
 import { toHtml } from "../../src/show/markup.js";
 import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js";
-import { shownReport } from "../../src/page/shown.js";
+import { shownReport } from "../../src/page/view.js";
 import { plainOptions } from "../../src/plain-settings.js";
 import { bundleIn, withBlock } from "./data-of.js";
 import { TOOL } from "../../src/version.js";

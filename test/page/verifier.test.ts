@@ -13,7 +13,7 @@ import { rows, section } from "../../src/show/doc.js";
 import { writeHtml } from "../../src/show/html.js";
 import { toHtml } from "../../src/show/markup.js";
 import { type FormValues, type ListedFile, fileLabel, listedFile, requested } from "../../src/page/verifier.js";
-import { shownReport, titleOf } from "../../src/page/shown.js";
+import { shownReport, titleOf } from "../../src/page/view.js";
 import { pageWith } from "../../src/page/page.js";
 import { type JudgedPage, judged } from "../../src/page/verify.js";
 import { LabSigstore } from "../../src/lab/sigstore.js";

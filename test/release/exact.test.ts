@@ -189,7 +189,7 @@ describe("the place of a release", () => {
 
 it("what is wrong with approvals and their set names the file", async () => {
   const faulty = async (parts: LabRelease) => faultsOf(labFiles(parts), {});
-  expect(await faulty({ approvers: "a" })).toEqual(["threshold manifest: 1 valid approvals, 2 required"]);
+  expect(await faulty({ approvers: "a" })).toEqual(["threshold manifest: 1 valid approval, 2 required"]);
   expect(await faulty({ set: "abca" })).toEqual([
     "manifest-set manifest: two members have the alias a",
     "manifest-set manifest: two members share an encryption point",
