@@ -70,8 +70,10 @@ export function plainPolicy(policy: Policy): PlainPolicy {
 /** Returns the policy as {@link plainPolicy} does, also if it was read from a parsed value. */
 export function policyContent(policy: ParsedPolicy): PlainPolicy {
   const bytes = policy.content();
-  const json = parseJson(bytes);
-  const [anchors, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
+  const files = filesOf(parseJson(bytes), policy);
+  const byName = (wanted: FileKind): Readonly<Record<string, string>> =>
+    Object.fromEntries(files.filter(({ kind }) => kind === wanted).map(({ name, content }) => [name, content]));
+  const [anchors, roots] = [byName("trustAnchor"), byName("trustedRoot")];
   return {
     // The bytes are UTF-8: they were parsed as JSON.
     text: fromUtf8(bytes)!,
@@ -104,26 +106,18 @@ export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: stri
   };
 }
 
-/** Returns the PEM text of each trust anchor file, by name. The text has only the certificate. */
-export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
-  return contentsOf("trustAnchor", file, ([, index]) => pemOf(trustAnchors[index as number]!));
-}
+const CONTENTS: Readonly<Record<FileKind, (policy: Policy, file: NamedFile) => string>> = {
+  // Only the certificate of the file, without other content, such as a key.
+  trustAnchor: ({ trustAnchors }, { path: [, index] }) => pemOf(trustAnchors[index as number]!),
+  trustedRoot: ({ deployments }, { name, path: [, deployment, , entry] }) => {
+    const { trustedRoots } = deployments[deployment as number]!.provenance![entry as number]!;
+    return trustedRoots.find((root) => root.file?.name === name)!.file!.text;
+  },
+};
 
-/** Returns the JSON text of each file that the policy names as a trusted root, by name. */
-export function rootTexts(file: JsonValue, { deployments }: Policy): Readonly<Record<string, string>> {
-  return contentsOf("trustedRoot", file, ([, deployment, , entry], name) => {
-    const demand = deployments[deployment as number]!.provenance![entry as number]!;
-    return demand.trustedRoots.find((root) => root.file?.name === name)!.file!.text;
-  });
-}
-
-function contentsOf(
-  wanted: FileKind,
-  file: JsonValue,
-  contentOf: (path: NamedFile["path"], name: string) => string,
-): Readonly<Record<string, string>> {
-  const files = namedFiles(file).filter(({ kind }) => kind === wanted);
-  return Object.fromEntries(files.map(({ path, name }) => [name, contentOf(path, name)]));
+/** Returns the files that a policy file names, each with its content: a certificate as PEM, a trusted root as JSON. */
+export function filesOf(file: JsonValue, policy: Policy): readonly (NamedFile & { readonly content: string })[] {
+  return namedFiles(file).map((named) => ({ ...named, content: CONTENTS[named.kind](policy, named) }));
 }
 
 /** Whether a deployment of a policy file demands provenance. The file may have other faults. */

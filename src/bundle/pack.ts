@@ -1,46 +1,33 @@
-import { byteCopy, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, demand, optional } from "../decode/shapes.js";
+import { typedOptions, unchecked } from "../decode/options.js";
+import type { MembersOf } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
+import { type ParsePolicyOptions, type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import {
-  type DeploymentFile,
-  type ParsePolicyOptions,
-  type Policy,
-  type PolicyFile,
-  parsePolicy,
-} from "../appraise/policy.js";
-import type { ProvenanceRoot } from "../appraise/provenance.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  type VerifyOptions,
+  verifyEvidence,
+} from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { copyPlain, jsonInput } from "../decode/input.js";
 import { attempt } from "../errors.js";
-import { evidenceMembers } from "../inputs.js";
-import { type PlainPolicy, anchorPems, policyContent, readerOf, rootTexts } from "../plain-settings.js";
+import type { JsonObject, JsonValue } from "../decode/json.js";
+import { VERIFY_OPTIONS, evidenceMembers } from "../inputs.js";
+import { type PlainPolicy, filesOf, policyContent, readerOf } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
-import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { Expected } from "../verify/expectation.js";
 import { BUNDLE_FORMAT, type BundleFile, type PackedPolicy } from "./file.js";
 
-export interface PackOptions {
+/** Request and nonce are not packed, because the verifier of the bundle states its own. */
+export interface PackOptions extends Pick<VerifyOptions, "now" | "expected" | "nonce" | "provenanceVerifier"> {
   /** A policy, or a file that names no others, as {@link selfContainedPolicy} makes it. */
   readonly policy: PolicyFile | Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  readonly now: Date;
-  /** The request. It is not packed, because the verifier of the bundle states its own. */
-  readonly expected?: Expected;
-  /** The requested nonce, which is not packed either. */
-  readonly nonce?: Uint8Array;
-  /** Verifier of provenance, as in `VerifyOptions`. It is required if the policy demands provenance. */
-  readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
-const PACK_OPTIONS: MembersOf<PackOptions> = {
-  policy: unchecked,
-  now: date,
-  expected: demand(plain),
-  nonce: demand(byteCopy),
-  provenanceVerifier: optional(having("verify")),
-};
+const { now, expected, nonce, provenanceVerifier } = VERIFY_OPTIONS;
+const PACK_OPTIONS: MembersOf<PackOptions> = { policy: unchecked, now, expected, nonce, provenanceVerifier };
 
 /**
  * Packs evidence without verifying it. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has
@@ -83,24 +70,19 @@ export async function packBundle(
   evidence: Evidence,
   options: PackOptions,
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now, expected, nonce, provenanceVerifier } = typedOptions("options", options, PACK_OPTIONS);
-  const packed = packEvidence(evidence);
+  const { policy, ...others } = typedOptions("options", options, PACK_OPTIONS);
+  const { bundle, ...pieces } = packEvidence(evidence);
   // The policy is copied once, so that the same copy is verified and packed.
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : packedPolicy(policy);
   const signed = ParsedPolicy.is(policy) && policy.signed !== null ? policy : null;
-  const verification = await verifyEvidence(evidenceOf(packed), {
+  const verification = await verifyEvidence(pieces, {
+    ...others,
     policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : (signed ?? parsePolicy(policyFile)),
-    now,
-    ...(expected && { expected }),
-    ...(nonce && { nonce }),
-    ...(provenanceVerifier && { provenanceVerifier }),
   });
-  if (verification.report.verdict === "rejected") return madeVerification({ ...verification, bundle: null });
-  const { bundle, ...pieces } = packed;
-  return madeVerification({
-    ...verification,
-    bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
-  });
+  const { report } = verification;
+  if (report.verdict === "rejected") return madeVerification({ ...verification, bundle: null });
+  const made = { bundle, now: others.now.toISOString(), ...pieces, policy: policyFile, report };
+  return madeVerification({ ...verification, bundle: made });
 }
 
 function packedPolicy(policy: PolicyFile | Policy): PackedPolicy {
@@ -119,35 +101,12 @@ export function plainPacked(policy: PlainPolicy): PackedPolicy {
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const json = jsonInput(input)!;
-  const file = json as unknown as PolicyFile;
-  const policy = parsePolicy(file, options);
-  const [pems, roots] = [anchorPems(json, policy), rootTexts(json, policy)];
-  const trustAnchors = file.trustAnchors?.map((anchor) =>
-    typeof anchor === "object" && "file" in anchor ? { pem: pems[anchor.file]! } : anchor,
-  );
-  const deployments = Object.keys(roots).length === 0 ? {} : { deployments: file.deployments.map(withTexts(roots)) };
-  return { ...file, ...(trustAnchors && { trustAnchors }), ...deployments };
-}
-
-function withTexts(roots: Readonly<Record<string, string>>): (deployment: DeploymentFile) => DeploymentFile {
-  const inline = (root: ProvenanceRoot): ProvenanceRoot => ("file" in root ? { json: roots[root.file]! } : root);
-  return ({ provenance, ...others }) => ({
-    ...others,
-    ...(provenance && {
-      provenance: provenance.map(({ trustedRoot, ...entry }) => ({
-        ...entry,
-        trustedRoot: "length" in trustedRoot ? trustedRoot.map(inline) : inline(trustedRoot),
-      })),
-    }),
-  });
-}
-
-function evidenceOf(packed: BundleFile): Evidence {
-  const { bootProofs, appProofs, provenance } = packed;
-  return {
-    bootProofs,
-    appProofs,
-    ...(Object.hasOwn(packed, "activity") && { activity: packed.activity }),
-    ...(provenance && { provenance }),
-  };
+  const policy = parsePolicy(json as object, options);
+  for (const { kind, path, content } of filesOf(json, policy)) {
+    // The path ends with the member `file` of the object that is replaced.
+    const [, last, ...outer] = [...path].reverse();
+    const holder = outer.reduceRight<JsonValue>((value, step) => (value as JsonObject)[step]!, json);
+    Object.assign(holder as JsonObject, { [last!]: kind === "trustAnchor" ? { pem: content } : { json: content } });
+  }
+  return json as unknown as PolicyFile;
 }
