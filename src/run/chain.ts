@@ -1,5 +1,4 @@
 /** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
-import { withoutPrototype } from "../decode/input.js";
 import { callable, date, options, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, demand, flag, optional, text, wholeNumber } from "../decode/shapes.js";
 import { MalformedError, faultText } from "../errors.js";
@@ -117,21 +116,15 @@ export async function verifyRun(
   files: Iterable<RunStream> | AsyncIterable<RunStream>,
   given: VerifyRunOptions = {},
 ): Promise<RunVerification> {
-  const { after, checkpoint, head, maxGapMs, now, hashOf } = typedOptions("options", given, OPTIONS);
-  if (maxGapMs !== undefined && now === undefined) throw new TypeError("options.now: required with options.maxGapMs");
-  if ((after as Partial<SignedCheckpoint> | undefined)?.isVerified === false)
+  const own = typedOptions("options", given, OPTIONS);
+  if (own.maxGapMs !== undefined && own.now === undefined)
+    throw new TypeError("options.now: required with options.maxGapMs");
+  if ((own.after as Partial<SignedCheckpoint> | undefined)?.isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
-  const chain = new Chain(new LineReader(hashOf), { after, checkpoint, head, maxGapMs });
+  const chain = new Chain(own);
   await chain.readAll(files);
-  chain.finish(now);
+  chain.finish();
   return chain.verification();
-}
-
-interface ChainOptions {
-  readonly after?: RunEnd | undefined;
-  readonly checkpoint?: SignedCheckpoint | null | undefined;
-  readonly head?: string | undefined;
-  readonly maxGapMs?: number | undefined;
 }
 
 const MOST_LISTED = 100;
@@ -141,7 +134,7 @@ const TOLERANCE_MS = 1000;
 /** Follows lines, and keeps the first fault. */
 export class Chain {
   readonly #reader: LineReader;
-  readonly #options: ChainOptions;
+  readonly #options: VerifyRunOptions;
   /** The line before the first one. */
   #base: RunEnd = NO_LINES;
   end: RunEnd = NO_LINES;
@@ -156,9 +149,8 @@ export class Chain {
   /** Of the lines that were demanded, those that the files have, by their number. */
   readonly #found = new Map<number, string>();
 
-  constructor(reader: LineReader, options: ChainOptions = {}) {
-    const own = withoutPrototype(options);
-    [this.#reader, this.#options] = [reader, withoutPrototype({ ...own, head: own.head?.toLowerCase() })];
+  constructor(options: VerifyRunOptions) {
+    [this.#reader, this.#options] = [new LineReader(options.hashOf), options];
   }
 
   /** Reads files to their end, or to the first fault. */
@@ -229,15 +221,15 @@ export class Chain {
   }
 
   /** Compares the end with what was kept elsewhere, and with the present. */
-  finish(now?: Date): void {
+  finish(): void {
+    const { after, checkpoint, head, now } = this.#options;
     if (now !== undefined) this.#stepTo(now.toISOString());
-    const { after, checkpoint, head } = this.#options;
     // Files without a line, such as one that was just begun, end where the caller says.
     if (after !== undefined && this.end.entries === 0 && this.fault === null)
       this.#begin({ n: after.entries + 1, previous: after.head });
     const { entries, head: own } = this.end;
     for (const kept of [after, checkpoint]) if (kept) this.#compare(kept);
-    if (head !== undefined && head !== own)
+    if (head !== undefined && head.toLowerCase() !== own)
       this.fail(
         "head",
         `its hash is ${own}, and ${head} was kept: lines were removed or added since`,

@@ -136,9 +136,17 @@ const UNSEEN = {
   ...{ seen: null, outageSince: null, outages: 0, failedPolls: 0 },
 };
 
+interface HealthClocks {
+  readonly now: () => Date;
+  readonly monotonic: () => number;
+  /** Called after a success. */
+  readonly onGood: () => void;
+}
+
+/** What `startHealth` returns has these functions. */
 export class HealthRecord {
   readonly #subject: HealthSubject;
-  readonly #clocks: { readonly now: () => Date; readonly monotonic: () => number };
+  readonly #clocks: HealthClocks;
   readonly #start: Moment;
   readonly #watched = new Map<string, Known>();
   #good: Moment | null = null;
@@ -152,14 +160,13 @@ export class HealthRecord {
   #queue: (QueueContact & Pick<QueueState, "outages">) | null = null;
   #contact: Moment | null = null;
 
-  constructor(subject: HealthSubject, clocks: { readonly now: () => Date; readonly monotonic: () => number }) {
+  constructor(subject: HealthSubject, clocks: HealthClocks) {
     [this.#subject, this.#clocks] = [subject, clocks];
     this.#start = this.#moved = this.#moment();
     for (const watched of subject.watched ?? []) this.#watched.set(watchedName(watched), unseen(watched));
   }
 
-  /** Records a poll. Returns whether it fetched and read the boot proof. */
-  poll({ at, watched, failure, recorded, polls, isRefused, refusals, evidenceAt }: WatchPoll): boolean {
+  readonly poll = ({ at, watched, failure, recorded, polls, isRefused, refusals, evidenceAt }: WatchPoll): void => {
     const before = this.#watched.get(watchedName(watched)) ?? unseen(watched);
     const { outageSince, outages, failedPolls } = before;
     const outage = failure && {
@@ -170,39 +177,33 @@ export class HealthRecord {
     const now = outage ?? { seen: this.#moment(at), outageSince: null };
     this.#watched.set(watchedName(watched), { ...before, polls, isRefused, refusals, evidenceAt, ...now });
     this.#count({ entries: recorded, refused: null, evidenceAt: null });
-    return failure === null;
-  }
+    if (failure === null) this.#clocks.onGood();
+  };
 
-  status(status: WatchStatus): void {
-    this.#status = status;
-  }
+  readonly status = (status: WatchStatus): void => void (this.#status = status);
 
-  checkpoint(checkpoint: HealthCheckpoint): void {
-    this.#checkpoint = checkpoint;
-  }
+  readonly checkpoint = (checkpoint: HealthCheckpoint): void => void (this.#checkpoint = checkpoint);
 
-  /** Records the counts so far. Returns whether an entry was judged since the last call. */
-  work(work: HealthWork): boolean {
-    const isMore = work.entries > this.#work.entries;
-    if (isMore) this.idle();
+  readonly work = (work: HealthWork): void => {
+    if (work.entries > this.#work.entries) this.idle();
     this.#count(work);
-    return isMore;
-  }
+  };
 
   /** Records a success: an entry was judged, or the run ended with nothing to add. */
-  idle(): void {
+  readonly idle = (): void => {
     this.#good = this.#moved = this.#moment();
-  }
+    this.#clocks.onGood();
+  };
 
-  queue(contact: QueueContact): void {
+  readonly queue = (contact: QueueContact): void => {
     const { outages = 0, isConnected: wasConnected = true } = this.#queue ?? {};
     this.#queue = { ...contact, outages: outages + (wasConnected && !contact.isConnected ? 1 : 0) };
     if (contact.isConnected) this.#contact = this.#moment();
     // An audit has work until it ends, also where the server refuses its jobs, so only a worker can have none.
     if (contact.waiting === 0 && this.#subject.command === "worker") this.#moved = this.#moment();
-  }
+  };
 
-  state(): HealthState {
+  readonly state = (): HealthState => {
     const { command, inputs = [] } = this.#subject;
     const [good, contact] = [this.#goodMoment(), this.#contact];
     return {
@@ -224,7 +225,7 @@ export class HealthRecord {
       rate: this.#rate(),
       queue: this.#queue && { ...this.#queue, contactAt: contact?.at ?? null, contactAge: this.#age(contact) },
     };
-  }
+  };
 
   #moment(at = this.#clocks.now()): Moment {
     return { at, ticks: this.#clocks.monotonic() };

@@ -20,7 +20,7 @@ import {
   requireLogKey,
   signCheckpoint,
 } from "./checkpoint.js";
-import { LineReader, MAX_LINE_BYTES, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
+import { MAX_LINE_BYTES, NO_LINES, RUN_FORMAT, type RunEnd, type RunLine, isOfWatch, readLine } from "./line.js";
 import { linesOf } from "./lines.js";
 
 /**
@@ -100,22 +100,17 @@ export async function* readRunFile(path: string): AsyncGenerator<Uint8Array> {
 type Signing = CheckpointOptions & { readonly origin: string };
 
 interface OpenedFile {
+  /** As the caller named it, and where it is, behind all links. */
   readonly path: string;
   readonly at: string;
-  readonly handle: FileHandle;
+  /** Null in a folder in which no file can be made. */
   readonly lock: Lock | null;
   readonly options: RunFileOptions;
   readonly signing: Signing | null;
 }
 
 export class RunFile {
-  /** As the caller named it. */
-  readonly path: string;
-  /** Where it is, behind all links. */
-  readonly #at: string;
-  readonly #lock: Lock | null;
-  readonly #options: RunFileOptions;
-  readonly #signing: Signing | null;
+  readonly #own: OpenedFile;
   #handle: FileHandle;
   #size = 0;
   /** The last line with its line feed, as this process wrote or read it. */
@@ -124,7 +119,7 @@ export class RunFile {
   #isNoteLate = false;
   /** Number of lines that the newest checkpoint of this process covers. */
   #published = 0;
-  end: RunEnd = new Chain(new LineReader()).end;
+  end: RunEnd = NO_LINES;
 
   /**
    * Opens a file, or makes it with mode 0600, and verifies its whole chain. An unfinished last line is cut off. Rejects
@@ -140,7 +135,7 @@ export class RunFile {
     let handle: FileHandle | undefined;
     try {
       handle = await opened(at, path);
-      const file = new RunFile({ path, at, handle, lock, options, signing });
+      const file = new RunFile({ path, at, lock, options, signing }, handle);
       await file.#load();
       return file;
     } catch (error) {
@@ -150,15 +145,19 @@ export class RunFile {
     }
   }
 
-  private constructor({ path, at, handle, lock, options, signing }: OpenedFile) {
-    [this.path, this.#at, this.#handle] = [path, at, handle];
-    [this.#lock, this.#options, this.#signing] = [lock, options, signing];
+  private constructor(own: OpenedFile, handle: FileHandle) {
+    [this.#own, this.#handle] = [own, handle];
+  }
+
+  get path(): string {
+    return this.#own.path;
   }
 
   async #load(): Promise<void> {
-    const { isNew = false, after } = this.#options;
-    const checkpoint = this.#signing && !isNew ? await newestCheckpoint(this.#signing) : null;
-    const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
+    const { options, signing } = this.#own;
+    const { isNew = false, after } = options;
+    const checkpoint = signing && !isNew ? await newestCheckpoint(signing) : null;
+    const chain = new Chain({ hashOf: sha256Hex, ...(checkpoint && { checkpoint }) });
     if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#beginAnew();
     chain.begin(this.path);
@@ -168,7 +167,7 @@ export class RunFile {
       throw new RunFileError("broken", chain.fault.file ?? this.path, chain.fault.message, ANEW);
     this.end = chain.end;
     await this.#try(this.#handle.truncate(this.#size));
-    await syncFolder(dirname(this.#at));
+    await syncFolder(dirname(this.#own.at));
   }
 
   /** Deletes what the file has. The log of a watch is refused: nothing makes what it recorded again. */
@@ -184,7 +183,7 @@ export class RunFile {
 
   /** Reads the lines of the file, up to the first fault. */
   async #readLines(chain: Chain): Promise<void> {
-    const { onLine, onNote } = this.#options;
+    const { onLine, onNote } = this.#own.options;
     let last: Uint8Array = new Uint8Array();
     for await (const { bytes, isEnded } of linesOf(this.bytes(), MAX_LINE_BYTES)) {
       if (!isEnded && isBegun(bytes)) {
@@ -262,8 +261,8 @@ export class RunFile {
   /** Goes on in a new file if the name leads to no file any more: the old one was renamed. */
   reopen(): Promise<void> {
     return this.#inTurn(async () => {
-      if (await this.#try(isInPlace(this.#handle, this.#at))) return;
-      const next = await opened(this.#at, this.path);
+      if (await this.#try(isInPlace(this.#handle, this.#own.at))) return;
+      const next = await opened(this.#own.at, this.path);
       if ((await next.stat()).size > 0) {
         await next.close();
         throw new RunFileError("changed", this.path, "the file was replaced by one that is not empty", ANEW);
@@ -271,7 +270,7 @@ export class RunFile {
       await this.#handle.close();
       this.#handle = next;
       [this.#size, this.#last] = [0, new Uint8Array()];
-      await syncFolder(dirname(this.#at));
+      await syncFolder(dirname(this.#own.at));
     });
   }
 
@@ -293,8 +292,8 @@ export class RunFile {
 
   /** A disk that does not answer holds this up, as it would a write: that is no lost lock. */
   async #requireLock(): Promise<void> {
-    for (let isLate = this.#lock !== null; isLate;)
-      isLate = await this.#lock!.requireHeld().then(
+    for (let isLate = this.#own.lock !== null; isLate;)
+      isLate = await this.#own.lock!.requireHeld().then(
         () => false,
         (error: NodeJS.ErrnoException) => {
           if (error.code === "ETIMEDOUT") return true;
@@ -308,8 +307,8 @@ export class RunFile {
   }
 
   async #publish(): Promise<void> {
-    if (this.#signing === null || this.end.entries === this.#published) return;
-    const { key, origin, file, onCheckpoint } = this.#signing;
+    if (this.#own.signing === null || this.end.entries === this.#published) return;
+    const { key, origin, file, onCheckpoint } = this.#own.signing;
     const checkpoint = { origin, ...this.end };
     try {
       const note = await signCheckpoint(checkpoint, key);
@@ -320,7 +319,8 @@ export class RunFile {
     } catch (error) {
       const reason = diskReason(error);
       if (reason === null) throw error;
-      if (!this.#isNoteLate) this.#options.onNote?.(`its checkpoint cannot be written: ${reason}. It is tried again`);
+      if (!this.#isNoteLate)
+        this.#own.options.onNote?.(`its checkpoint cannot be written: ${reason}. It is tried again`);
       this.#isNoteLate = true;
     }
   }
@@ -334,7 +334,7 @@ export class RunFile {
   async close(): Promise<void> {
     await this.#turn.catch(() => {});
     await this.#handle.close();
-    await this.#lock?.release();
+    await this.#own.lock?.release();
   }
 }
 

@@ -82,26 +82,13 @@ export interface Health {
 export async function startHealth(given: HealthOptions): Promise<Health> {
   const own = typedOptions("options", given, OPTIONS);
   const { subject, file, metrics, now, monotonic = () => performance.now(), onNote = () => {} } = own;
-  const record = new HealthRecord(subject, { now, monotonic });
+  let written: HealthFile | null = null;
+  const { state, ...record } = new HealthRecord(subject, { now, monotonic, onGood: () => written?.want() });
   if (file !== undefined) await requireWritable(file);
-  const server = metrics === undefined ? null : await serveHealth(metrics, () => record.state());
-  const written = file === undefined ? null : new HealthFile(file, record, onNote);
-  return {
-    url: server && server.url,
-    poll: (poll) => void (record.poll(poll) && written?.want()),
-    status: (status) => record.status(status),
-    checkpoint: (checkpoint) => record.checkpoint(checkpoint),
-    work: (work) => void (record.work(work) && written?.want()),
-    idle: () => {
-      record.idle();
-      written?.want();
-    },
-    queue: (queue) => record.queue(queue),
-    state: () => record.state(),
-    close: async () => {
-      await Promise.all([written?.close(), server?.close()]);
-    },
-  };
+  const server = metrics === undefined ? null : await serveHealth(metrics, state);
+  if (file !== undefined) written = new HealthFile(file, state, onNote);
+  const close = async (): Promise<void> => void (await Promise.all([written?.close(), server?.close()]));
+  return { ...record, state, url: server && server.url, close };
 }
 
 /** Rejects before the work starts if the file cannot be written. Later that would look like an outage. */
@@ -119,7 +106,7 @@ const ALIVE_PERIODS = 10;
 /** Writes the file, one write at a time. A timer of the main thread does it, so the file ages if that thread hangs. */
 class HealthFile {
   readonly #path: string;
-  readonly #record: HealthRecord;
+  readonly #state: () => HealthState;
   readonly #onNote: (text: string) => void;
   readonly #timer = setInterval(() => this.#tick(), WRITE_MS).unref();
   #periods = 0;
@@ -127,8 +114,8 @@ class HealthFile {
   #writing: Promise<void> | null = null;
   #fault = "";
 
-  constructor(path: string, record: HealthRecord, onNote: (text: string) => void) {
-    [this.#path, this.#record, this.#onNote] = [path, record, onNote];
+  constructor(path: string, state: () => HealthState, onNote: (text: string) => void) {
+    [this.#path, this.#state, this.#onNote] = [path, state, onNote];
   }
 
   /** Has the next period write the file. */
@@ -150,7 +137,7 @@ class HealthFile {
   async #write(): Promise<void> {
     this.#isWanted = false;
     try {
-      await replaceWhole(this.#path, `${JSON.stringify(this.#record.state())}\n`);
+      await replaceWhole(this.#path, `${JSON.stringify(this.#state())}\n`);
       this.#fault = "";
     } catch (error) {
       const reason = diskReason(error) ?? String(error);
