@@ -27,8 +27,6 @@ import { isSameFile } from "./write-whole.js";
 interface AuditRequest {
   readonly inputs: readonly string[];
   readonly flags: Flags<"audit">;
-  readonly workers: number | undefined;
-  readonly entryTimeoutMs: number | undefined;
   /** The URL of the queue. Undefined means that the threads of this machine verify. */
   readonly queue: string | undefined;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance" | "maxAgeMs">;
@@ -78,7 +76,6 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     refuseInputs(args, inputs, flags.bootProof);
     requireAuditPolicy(args, flags);
     refuseFiles(args, inputs, flags);
-    const { workers, entryTimeout: entryTimeoutMs } = flags;
     for (const name of ["workers", "entry-timeout"] as const)
       if (args.has("queue") && args.has(name))
         args.fault(`--${name} is for the threads of this machine: not with --queue`);
@@ -88,7 +85,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     const options = optionsOf(args, flags, io);
     const health = healthOf(args, flags);
     args.throwFaults();
-    return run({ inputs, flags, workers, entryTimeoutMs, queue, options, health }, files, io);
+    return run({ inputs, flags, queue, options, health }, files, io);
   },
 );
 
@@ -108,18 +105,9 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Fla
   if (whole === true && !isFile)
     args.fault("--whole requires --out FILE: without it there are only this run's results");
   if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
-  refuseExpected(args, inputs, { expected, out: isFile ? out : undefined });
-}
-
-function refuseExpected(
-  args: ArgumentReader,
-  inputs: readonly string[],
-  { expected, out }: Partial<Record<"expected" | "out", string | undefined>>,
-): void {
   if (expected === undefined || expected === STDIN) return;
   if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-  if (out !== undefined && isAmong(expected, [out]))
-    args.fault(`--expected ${expected}: this command would also write to it`);
+  if (isFile && isAmong(expected, [out])) args.fault(`--expected ${expected}: this command would also write to it`);
 }
 
 function isAmong(path: string, others: readonly string[]): boolean {
@@ -152,7 +140,8 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
     health = await startedHealth(request.health, subject, io);
     const queue = request.queue === undefined ? undefined : await queueOptions(flags, files, io);
     progress.start(await inputBytes(inputs));
-    const output = new ResultLines(io);
+    const gone = new AbortController();
+    io.stdout.once?.("error", () => gone.abort());
     await auditFiles({
       inputs,
       setting,
@@ -161,9 +150,9 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       failFast: flags.failFast === true,
       ...(inputs.includes(STDIN) && { stdin: io.stdin }),
       resume: flags.resume === true,
-      out: flags.out === undefined || flags.out === STDIN ? (lines) => output.write(lines) : flags.out,
+      out: flags.out === undefined || flags.out === STDIN ? (lines) => writeResults(lines, io, gone.signal) : flags.out,
       judge: (of) => judgeOf(request, of, queue && { ...queue, onQueue: (contact) => health?.queue(contact) }),
-      signal: AbortSignal.any([interruption.signal, output.signal]),
+      signal: AbortSignal.any([interruption.signal, gone.signal]),
       onNote: (text) => io.report(`note: ${printable(`${flags.out}: ${text}`)}\n`, { event: "results" }),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
@@ -171,7 +160,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
         health?.work(at);
       },
       onEnd: (end) => {
-        code = ended(end, request, { io, isReadNoMore: output.signal.aborted });
+        code = ended(end, request, io, gone.signal.aborted);
         if (end.end === "done" && end.reported.entries === end.included) health?.idle();
       },
     });
@@ -220,7 +209,7 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
 }
 
 async function judgeOf(
-  { workers, entryTimeoutMs, queue }: AuditRequest,
+  { flags: { workers, entryTimeout }, queue }: AuditRequest,
   setting: AuditSetting,
   options: QueueJudgeOptions | undefined,
 ): Promise<Judge> {
@@ -228,7 +217,7 @@ async function judgeOf(
     const { threadJudge } = await import("../run/node.js");
     return threadJudge(setting, {
       ...(workers !== undefined && { threads: workers }),
-      ...(entryTimeoutMs !== undefined && { entryTimeoutMs }),
+      ...(entryTimeout !== undefined && { entryTimeoutMs: entryTimeout }),
     });
   }
   const { queueJudge } = await import("../run/queue.js");
@@ -244,40 +233,19 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
       );
 }
 
-/** Writes results to stdout, as fast as its reader reads. Writing stops when the reader is gone. */
-class ResultLines {
-  readonly #io: Io;
-  readonly #gone = new AbortController();
-
-  constructor(io: Io) {
-    this.#io = io;
-    io.stdout.once?.("error", () => this.#gone.abort());
-  }
-
-  /** Aborted when the reader is gone. */
-  get signal(): AbortSignal {
-    return this.#gone.signal;
-  }
-
-  async write(lines: string): Promise<void> {
-    const { stdout } = this.#io;
-    if (lines === "") return;
-    stdout.write(lines);
-    if (stdout.writableNeedDrain !== true || stdout.once === undefined) return;
-    await new Promise<void>((resolve) => {
-      stdout.once!("drain", resolve);
-      this.signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-  }
+/** Writes results to stdout, as fast as its reader reads. `gone` is aborted when the reader is gone. */
+async function writeResults(lines: string, { stdout }: Io, gone: AbortSignal): Promise<void> {
+  if (lines === "") return;
+  stdout.write(lines);
+  if (stdout.writableNeedDrain !== true || stdout.once === undefined) return;
+  await new Promise<void>((resolve) => {
+    stdout.once!("drain", resolve);
+    gone.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
-interface Ending {
-  readonly io: Io;
-  /** Whether the reader of stdout is gone. */
-  readonly isReadNoMore: boolean;
-}
-
-function ended(end: AuditEnd, { inputs, flags }: AuditRequest, { io, isReadNoMore }: Ending): number {
+/** Reports the end, unless nobody reads. Returns the exit code. */
+function ended(end: AuditEnd, { inputs, flags }: AuditRequest, io: Io, isReadNoMore: boolean): number {
   const { reported, total, included, unjudged } = end;
   const isAborted = end.end === "aborted";
   // An open stdin would keep the process alive.

@@ -1,6 +1,5 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import { printable } from "../report/printable.js";
-import type { Format } from "../report/report.js";
 import type { SettingRefusal, SettingReload } from "../run/reload.js";
 import type { WatchOptions, WatchSetting, WatchSummary } from "../run/index.js";
 import type { Health } from "../run/node.js";
@@ -32,16 +31,10 @@ import {
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
-  readonly times: Times;
-  /** Milliseconds between two refreshes of a signed policy. */
-  readonly refreshMs: number | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
-  readonly format: Format;
   readonly health: HealthRequest;
   readonly connection: Connection;
 }
-
-type Times = Pick<WatchOptions, "intervalMs" | "aliveMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
@@ -98,9 +91,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     keys.map((key) => key.toLowerCase()),
   );
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
-  refuseAddress(args, "on-refusal", flags.onRefusal);
-  const times = timesOf(args, flags);
-  const { policyRefresh: refreshMs, format } = flags;
+  refuseTimes(args, flags);
   if (args.has("policy-refresh") && flags.policySigners === undefined)
     args.fault("--policy-refresh: only with --policy-signers");
   const age = maxAgeOf(args, flags);
@@ -108,7 +99,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
   args.throwFaults();
-  return { flags, times, refreshMs, age, format, health, connection: connection! };
+  return { flags, age, health, connection: connection! };
 }
 
 function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
@@ -122,15 +113,22 @@ function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey
 const LOG_OPTIONS = ["after", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
 const LEAST_REPEAT_MS = 60_000;
 
-function timesOf(args: ArgumentReader, flags: Flags<"watch">): Times {
-  const { interval: intervalMs = 60_000, outageAfter, heartbeat: aliveMs } = flags;
-  const { outageRepeat: outageRepeatMs, maxSilence: maxSilenceMs } = flags;
+function refuseTimes(args: ArgumentReader, flags: Flags<"watch">): void {
+  const { interval = 60_000, outageRepeat = Infinity, maxSilence = Infinity } = flags;
+  refuseAddress(args, "on-refusal", flags.onRefusal);
   refuseAddress(args, "on-outage", flags.onOutage);
-  if (outageRepeatMs !== undefined && outageRepeatMs < LEAST_REPEAT_MS)
-    args.fault("--outage-repeat: expected a minute at least");
-  if (maxSilenceMs !== undefined && maxSilenceMs <= intervalMs)
+  if (outageRepeat < LEAST_REPEAT_MS) args.fault("--outage-repeat: expected a minute at least");
+  if (maxSilence <= interval)
     args.fault("--max-silence: expected more than --interval: a shorter time would end every watch");
-  const times = { intervalMs, aliveMs, outageAfter, outageRepeatMs, maxSilenceMs };
+}
+
+type Times = Pick<WatchOptions, "intervalMs" | "aliveMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
+
+function timesOf({ interval, heartbeat, outageAfter, outageRepeat, maxSilence }: Flags<"watch">): Times {
+  const times = {
+    ...{ intervalMs: interval, aliveMs: heartbeat, outageAfter },
+    ...{ outageRepeatMs: outageRepeat, maxSilenceMs: maxSilence },
+  };
   return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)) as Times;
 }
 
@@ -190,11 +188,13 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
  * Reads policy and bundles. A policy that is not signed is returned as plain data, since `watch` is in another copy of
  * the library. A signed one stays open, and the watch refreshes it.
  */
-async function readSetting({ flags, refreshMs }: WatchRequest, io: Io, held?: WatchSetting): Promise<WatchSetting> {
+async function readSetting({ flags }: WatchRequest, io: Io, held?: WatchSetting): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io, "watch");
   const open = held !== undefined && "refresh" in held.policy ? held.policy : null;
-  const read = open ? { policy: open.policy, signed: open } : await readGivenPolicy(files, { ...flags, refreshMs }, io);
+  const read = open
+    ? { policy: open.policy, signed: open }
+    : await readGivenPolicy(files, { ...flags, refreshMs: flags.policyRefresh }, io);
   const { provenance: paths } = flags;
   const provenance = await demandedProvenance(files, paths, read?.policy);
   files.throwFaults();
@@ -256,7 +256,7 @@ async function opened(path: string, flags: Flags<"watch">, io: Io, health: Healt
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../run/node.js");
   const { postTo } = await import("../run/index.js");
-  const { flags, times, age, format } = request;
+  const { flags, age } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -267,11 +267,11 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     now: io.now,
     apps,
     ephemeralKeys,
-    ...times,
+    ...timesOf(flags),
     ...age,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
-    onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line)),
+    onEntry: (line) => io.stdout.write(flags.format === "json" ? entryJson(line) : entryText(line)),
     onMessage: (message) => {
       const { event, ...fields } = message;
       io.report(messageText(message, once), { event, fields });

@@ -182,11 +182,12 @@ describe("a compressed input", () => {
 
   it("that unpacks to far more is held within the limits of a line", async () => {
     const member = gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x78), { level: 1 });
-    const bomb = Buffer.concat(Array<Buffer>(4).fill(member));
+    const bomb = Buffer.concat(Array<Buffer>(8).fill(member));
     const before = process.memoryUsage.rss();
     const batches = await read([fileOf(bomb)]);
     expect(batches.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
-    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(70);
+    // Of 160 MiB. Pieces that were read are garbage, which a busy machine collects late.
+    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(110);
   });
 
   it("of Zstandard is named with a command", async () => {
