@@ -82,9 +82,9 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
     for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file"] as const)
       if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
-    const options = optionsOf(args, flags, io);
-    const health = healthOf(args, flags);
+    const [age, health] = [maxAgeOf(args, flags), healthOf(args, flags)];
     args.throwFaults();
+    const options = { ...optionsOf(flags, io), ...age };
     return run({ inputs, flags, queue, options, health }, files, io);
   },
 );
@@ -114,12 +114,11 @@ function isAmong(path: string, others: readonly string[]): boolean {
   return others.some((other) => other === path || isSameFile(other, path));
 }
 
-function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
+function optionsOf(flags: Flags<"audit">, io: Io): AuditRequest["options"] {
   const { at, now = io.now() } = flags;
   return {
     now: now.toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
-    ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };

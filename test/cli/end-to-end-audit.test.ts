@@ -60,7 +60,7 @@ describe("the built command audits", () => {
     expect(places.map(({ line }) => line)).toEqual(places.map((_, at) => at + 1));
     expect(results.length).toBe(ENTRIES);
     expect(whole.stderr).toMatch(
-      /^3,000 entries: 2,9\d\d verified, 3\d rejected, 1\d malformed\nFailed: app\.\S+ 3\d\n/,
+      /^3,000 entries: 2,9\d\d verified, 3\d rejected, 1\d malformed\nFailed: app\.\S+ 3\d\n/m,
     );
     const out = join(folder, "one.ndjson");
     expect((await run(...asked.with(-1, "1"), "--out", out, "--", input)).code).toBe(1);
