@@ -105,9 +105,17 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Fla
   if (whole === true && !isFile)
     args.fault("--whole requires --out FILE: without it there are only this run's results");
   if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
-  if (expected === undefined || expected === STDIN) return;
-  if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-  if (isFile && isAmong(expected, [out])) args.fault(`--expected ${expected}: this command would also write to it`);
+  if (expected !== undefined && expected !== STDIN) refuseExpected(args, expected, inputs, isFile ? [out] : []);
+}
+
+function refuseExpected(
+  args: ArgumentReader,
+  path: string,
+  inputs: readonly string[],
+  outputs: readonly string[],
+): void {
+  if (isAmong(path, inputs)) args.fault(`--expected ${path}: is also an INPUT`);
+  if (isAmong(path, outputs)) args.fault(`--expected ${path}: this command would also write to it`);
 }
 
 function isAmong(path: string, others: readonly string[]): boolean {
