@@ -8,7 +8,7 @@ import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import type { AuditSetting, EntryResult, Judge } from "../run/index.js";
 import type { AuditEnd, ExpectedEntries, Health } from "../run/node.js";
-import type { QueueJudgeOptions } from "../run/queue.js";
+import type { QueuePlaceOptions } from "../run/queue.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
 import { commandOf } from "./command.js";
@@ -218,7 +218,7 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
 async function judgeOf(
   { flags: { workers, entryTimeout }, queue }: AuditRequest,
   setting: AuditSetting,
-  options: QueueJudgeOptions | undefined,
+  options: QueuePlaceOptions | undefined,
 ): Promise<Judge> {
   if (queue === undefined) {
     const { threadJudge } = await import("../run/node.js");

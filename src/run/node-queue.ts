@@ -3,19 +3,14 @@ import { randomBytes } from "node:crypto";
 import type { Queue, QueueEvents } from "bullmq";
 import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
-import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
 import { type Batch, type Judge, type JudgedBatch, UNJUDGED, ownBatch } from "./judge.js";
 import { type QueueSide, joinQueue } from "./node-redis.js";
 import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
 import { type SentBatch, readAnswer, writeJob } from "./node-seal.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
-export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** Number of batches that are judged at once. Default: 16. The runner keeps twice as many, of at most 64 MiB. */
-  readonly concurrency?: number;
-}
-
-const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
+/** Number of batches that are judged at once. The runner keeps twice as many, of at most 64 MiB. */
+const CONCURRENCY = 16;
 /** Number of jobs without a valid answer after which the entries of a batch are unjudged. */
 const TRIES = 3;
 /** Number of seconds without a worker before a note is reported. */
@@ -32,18 +27,18 @@ const JOB_OPTIONS = { attempts: ATTEMPTS, backoff: 500, removeOnComplete: KEPT, 
  * server cannot be reached within ten seconds or may drop jobs (`maxmemory-policy`), if it may be on another host and
  * there is no secret, or if its packages are missing. Later outages do not end the judge.
  */
-export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const own = typedOptions("options", options, OPTIONS);
+export async function queueJudge(url: string, given: AuditSetting, options: QueuePlaceOptions = {}): Promise<Judge> {
+  const own = typedOptions("options", options, PLACE_OPTIONS);
   const setting = ownSetting(given);
   const digest = await settingDigest(setting);
-  return new QueueJudge(await joinQueue(url, setting, own), setting, digest, own);
+  return new QueueJudge(await joinQueue(url, setting, own), setting, digest);
 }
 
 /** What became of a job: the return value of a completed one, whoever wrote it. */
 type Outcome = { readonly answer: unknown } | "failed" | "lost";
 
 class QueueJudge implements Judge {
-  readonly concurrency: number;
+  readonly concurrency = CONCURRENCY;
   readonly #side: QueueSide;
   readonly #run: Omit<SentBatch, keyof Batch | "batch">;
   readonly #queue: Queue;
@@ -54,8 +49,7 @@ class QueueJudge implements Judge {
   #batches = 0;
   #lonelySeconds = 0;
 
-  constructor(side: QueueSide, setting: AuditSetting, digest: string, options: QueueJudgeOptions) {
-    this.concurrency = options.concurrency ?? 16;
+  constructor(side: QueueSide, setting: AuditSetting, digest: string) {
     this.#side = side;
     const sent = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
     this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, sent };

@@ -12,7 +12,7 @@ import { type Batch, type Judge, UNJUDGED, localJudge } from "../../src/run/judg
 import { isLocal, parseQueueUrl } from "../../src/run/node-queue-url.js";
 import { joinQueue } from "../../src/run/node-redis.js";
 import type { QueueContact } from "../../src/run/queue-options.js";
-import { type QueueJudgeOptions, type RunWorkerOptions, queueJudge, runWorker } from "../../src/run/queue.js";
+import { type QueuePlaceOptions, type RunWorkerOptions, queueJudge, runWorker } from "../../src/run/queue.js";
 import { Seals, sealedFacts } from "../../src/run/node-seal.js";
 import type { AuditSetting } from "../../src/run/setting.js";
 import { faultyServer } from "../faults/servers.js";
@@ -65,7 +65,7 @@ function worker(test: TestContext, url: string, { setting = SETTING, ...options 
 async function producer(
   test: TestContext,
   url: string,
-  { setting = SETTING, ...options }: QueueJudgeOptions & Given = {},
+  { setting = SETTING, ...options }: QueuePlaceOptions & Given = {},
 ) {
   const notes: string[] = [];
   const onNote = (text: string): void => void notes.push(text);
@@ -511,7 +511,7 @@ function makeCertificates(folder: string): void {
 async function auditBy(
   test: TestContext,
   url: string,
-  options: QueueJudgeOptions & RunWorkerOptions = {},
+  options: QueuePlaceOptions & RunWorkerOptions = {},
 ): Promise<void> {
   const { end } = worker(test, url, options);
   const { judge } = await producer(test, url, options);
@@ -520,7 +520,7 @@ async function auditBy(
 }
 
 /** What a refused start says, before the test's own time is up. */
-async function refusal(url: string, options: QueueJudgeOptions = {}): Promise<{ code: string; message: string }> {
+async function refusal(url: string, options: QueuePlaceOptions = {}): Promise<{ code: string; message: string }> {
   return joinQueue(url, SETTING, options, 3000).then(
     (side) => (side.close(), { code: "", message: "" }),
     (error: unknown) => error as { code: string; message: string },
