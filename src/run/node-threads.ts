@@ -13,7 +13,7 @@ import { type AuditSetting, ownSetting } from "./setting.js";
 export interface ThreadOptions {
   /** Number of threads. Default: the cores that this process and its container may use, at most 16. */
   readonly threads?: number;
-  /** URL of another module for the threads, which answers messages of its `parentPort`. Default: that of this package. */
+  /** URL of another module for the threads, which answers messages of `parentPort`. Default: this package's. */
   readonly module?: string;
   /** Heap limit of each thread, in MiB. Default: Node's. */
   readonly maxHeapMiB?: number;
