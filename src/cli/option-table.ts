@@ -61,6 +61,14 @@ const TRUST_ANCHOR = {
 const NOW = {
   "--now <time>": "RFC 3339: the current time, from which ages are counted, for repeatable runs (default: the clock)",
 } as const;
+const TIMES = {
+  "--at <when>": "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)",
+  ...NOW,
+} as const;
+const FAIL_ON_WARNING = {
+  "--fail-on-warning": "refuse what has a warning: anything that weakens its good verdict",
+} as const;
+const WORKERS = { "--workers <number>": "threads that verify (default: one for each core, at most 16)" } as const;
 const ACTIVITY = { "--activity <file>": 'an activity with its app proofs: JSON, bare or as {"activity": …}' } as const;
 const PROVENANCE = {
   "--provenance <file...>": "Sigstore bundles of the builds that the policy demands, or JSON Lines",
@@ -131,13 +139,11 @@ export const COMMAND_OPTIONS = {
     "--ear-alg <algorithm>":
       "with --ear-key: the algorithm (default: the JWK's, or that of its kind; EdDSA for any Ed25519 key)",
     "--summary": "write one screen of text: the verdict, what weakens it, and the first failures",
-    "--fail-on-warning": "exit with code 1 if anything weakens a good verdict (a warning in the report)",
+    ...FAIL_ON_WARNING,
     ...PROVENANCE,
     "--crl <file...>":
       "revocation lists in DER, or folders of them, judged at the present: a certificate in one is refused",
-    "--at <when>":
-      "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)",
-    ...NOW,
+    ...TIMES,
     ...ALLOW_DEBUG,
     ...TRUST_ANCHOR,
   },
@@ -152,17 +158,16 @@ export const COMMAND_OPTIONS = {
     "--out <file>": "write the results to this file instead of stdout",
     "--resume": "with --out: go on behind the results that this file has; what has one is compared, not verified again",
     "--whole": "with --out: the exit code of all results in the file, and not only of those that no run has reported",
-    "--workers <number>": "threads that verify (default: one for each core, at most 16)",
+    ...WORKERS,
     "--queue [url]": "let bootproof audit worker verify elsewhere: redis://HOST:PORT (default: BOOTPROOF_QUEUE_URL)",
     ...QUEUE,
     "--entry-timeout <duration>":
       "the longest time for one entry, such as 10s (default: 60s); a slower entry is not judged",
     "--only-failures": "write only the lines of entries that are not accepted",
     "--fail-fast": "stop at the first entry that is not accepted",
-    "--at <when>": "the time at which certificates must be valid: document, now, or an RFC 3339 time",
-    ...NOW,
+    ...TIMES,
     ...ALLOW_DEBUG,
-    "--fail-on-warning": "accept no entry if anything weakens its good verdict (a warning in its report)",
+    ...FAIL_ON_WARNING,
     ...TRUST_ANCHOR,
     ...HEALTH,
   },
@@ -174,7 +179,7 @@ export const COMMAND_OPTIONS = {
     ...POLICY,
     "--no-policy": "serve audits without a policy",
     ...TRUST_ANCHOR,
-    "--workers <number>": "threads that verify (default: one for each core, at most 16)",
+    ...WORKERS,
     ...HEALTH,
   },
   fetch: {
@@ -209,7 +214,7 @@ export const COMMAND_OPTIONS = {
     ...PROVENANCE,
     "--accept <class>":
       "classes that are fine beside derived, with commas between: exported, imported, service, unplaced",
-    "--fail-on-warning": "refuse each proof if anything weakens its good verdict (a warning in the report)",
+    ...FAIL_ON_WARNING,
     "--all-activities": "read all activities, and not only those of the types that are known",
     "--wallet <id>": "only the addresses of this wallet",
     "--address <address...>": "only these addresses; one that is not listed is exit code 1",
@@ -262,7 +267,7 @@ export const COMMAND_OPTIONS = {
     "--outage-repeat <duration>": "the time between two messages about one outage on stderr: 1m to 7d (default: 1h)",
     "--max-silence <duration>":
       "exit with code 3 when a name had no good poll for that long, up to 7d (default: no limit)",
-    "--fail-on-warning": "refuse a boot proof if anything weakens its good verdict (a warning in its report)",
+    ...FAIL_ON_WARNING,
     "--once": "poll once, and exit",
     "--format <format>": "text or json: one line for each entry; in JSON it is the line of the log (default: text)",
     ...HEALTH,
@@ -406,7 +411,7 @@ export const COMMAND_OPTIONS = {
     "--verify-addresses": "refuse accounts and private keys in answers to queries unless a pinned enclave derived them",
     "--accept <class>": "with --verify-addresses: classes that are fine beside derived, with commas between",
     "--all-activities": "with --verify-addresses: read all activities, and not only those of the types that are known",
-    "--fail-on-warning": "refuse a result if anything weakens its good verdict (a warning in its report)",
+    ...FAIL_ON_WARNING,
     "--health-file <file>": "rewrite this file every 5 seconds while the proxy serves, and remove it at the end",
     ...TIMEOUT,
     ...LOG_FORMAT,

@@ -47,8 +47,8 @@ Examples:
     $ bootproof pin --image app.eif --binary app --manifest-set operators.json --namespace prod/signer \\
         --role-arn arn:aws:iam::123456789012:role/signer --out policy.json
 
-docs/policy.md has the rest: who built the application (--provenance), releases of GitHub, demands that a new deployment
-does not meet (--drop), and the file of a release.
+docs/policy.md has who built the application (--provenance), releases of GitHub, and demands that a new deployment does
+not meet (--drop); docs/cli.md the file of a release.
 ${CONNECTION_HELP}
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
