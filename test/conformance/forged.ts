@@ -6,6 +6,7 @@ import { ACCEPTED } from "../attacks/accepted.table.js";
 import { APP_PROOF_ATTACKS } from "../attacks/app-proof.table.js";
 import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
 import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
+import { CHAIN_SIGNATURES_ACCEPTED, CHAIN_SIGNATURE_ATTACKS } from "../attacks/chain-signature.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
 import { type Accepted, type Alterations, type Attack, type Judgement, NOW, forge, lab } from "../attacks/support.js";
@@ -17,12 +18,17 @@ const BESIDE_THE_BOOT_PROOF = ["alterAppProof", "payloads", "activity"];
 /** What nobody asks of a document alone. */
 const OF_QOS = /^(?:boot|manifest|envelope|app|activity|policy)\.|^bind\.(?:user-data|pcrs|key|commitment)$/;
 
+/** Of some chains one honest signature and one of junk, since the tables would fill the corpus. */
+const OF_CHAIN = / (?:TRON|BITCOIN_MAINNET_P2WPKH|COSMOS|XLM)(?:: junk)?$/;
+const isOfChain = ({ name }: Pick<Attack, "name">): boolean => OF_CHAIN.test(name);
+
 /** The part of a table that is in the corpus. Which rows does not depend on the others, nor on their order. */
 const SHARES: readonly [category: Category, table: readonly Attack[], share: number, bare: boolean][] = [
   ["document", DOCUMENT_ATTACKS, 0.5, true],
   ["path", CHAIN_ATTACKS, 0.7, true],
   ["boot-proof", BOOT_PROOF_ATTACKS, 0.12, false],
   ["app-proof", APP_PROOF_ATTACKS, 1, false],
+  ["app-proof", CHAIN_SIGNATURE_ATTACKS.filter(isOfChain), 1, false],
   ["policy", POLICY_ATTACKS, 1, false],
 ];
 
@@ -47,7 +53,7 @@ export function forgedCases(): Case[] {
       rejectedCase(row, row.name.startsWith("activity: ") ? "activity" : category, bare),
     ),
   );
-  const accepted = ACCEPTED.filter(isInCorpus).map(acceptedCase);
+  const accepted = [...ACCEPTED, ...CHAIN_SIGNATURES_ACCEPTED.filter(isOfChain)].filter(isInCorpus).map(acceptedCase);
   const kept = accepted.filter(
     ({ name, category }) => category !== "boot-proof" || LIVE.test(name) || chance(name) < 0.5,
   );
