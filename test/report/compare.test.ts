@@ -3,41 +3,36 @@ import { sideBySide } from "../../src/report/compare.js";
 
 const HASH = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-describe("two long hex texts", () => {
-  it("shows only the bytes that differ, and a few beside them", () => {
-    expect(sideBySide(HASH, HASH.replace("ccdd", "ccde"))).toEqual({
-      expected: ["…aabbcc[dd]eeff00…"],
+const AB = "ab".repeat(130);
+
+it.each([
+  [
+    "only the bytes that differ, and a few beside them",
+    HASH.replace("ccdd", "ccde"),
+    ["…aabbcc[dd]eeff00…"],
+    {
       actual: ["…aabbcc[de]eeff00…"],
       note: "1 of 32 bytes differs, at 13, counted from 0",
-    });
-  });
-
-  it("joins neighbours, and tells places apart", () => {
-    const other = `aaaa${HASH.slice(4, 60)}ffff`;
-    expect(sideBySide(HASH, other)).toEqual({
-      expected: ["[0011]223344…bbccdd[ee]ff"],
+    },
+  ],
+  [
+    "neighbours as one, and places apart",
+    `aaaa${HASH.slice(4, 60)}ffff`,
+    ["[0011]223344…bbccdd[ee]ff"],
+    {
       actual: ["[aaaa]223344…bbccdd[ff]ff"],
       note: "3 of 32 bytes differ, at 0-1, 30, counted from 0",
-    });
-  });
+    },
+  ],
+  ["both whole where most differ", "f".repeat(64), [HASH], { actual: ["f".repeat(64)], note: null }],
+  ["the lengths", HASH.slice(2), [HASH], { note: "32 bytes expected, 31 found" }],
+  ["no difference by the case of digits", HASH.toUpperCase(), ["00112233…ccddeeff"], {}],
+])("of two long hex texts shows %s", (_, other, expected, more) => {
+  expect(sideBySide(HASH, other)).toMatchObject({ expected, ...more });
+});
 
-  it("shows both whole where most differ", () => {
-    const other = "f".repeat(64);
-    const sides = sideBySide(HASH, other);
-    expect(sides).toEqual({ expected: [HASH], actual: [other], note: null });
-  });
-
-  it("shows the ends of what is too long to be shown whole", () => {
-    expect(sideBySide("ab".repeat(130), "cd".repeat(130)).expected).toEqual([`${"ab".repeat(16)}…${"ab".repeat(16)}`]);
-  });
-
-  it("tells lengths apart", () => {
-    expect(sideBySide(HASH, HASH.slice(2)).note).toBe("32 bytes expected, 31 found");
-  });
-
-  it("does not take the case of digits for a difference", () => {
-    expect(sideBySide(HASH, HASH.toUpperCase()).expected).toEqual(["00112233…ccddeeff"]);
-  });
+it("shows the ends of what is too long to be shown whole", () => {
+  expect(sideBySide(AB, "cd".repeat(130)).expected).toEqual([`${AB.slice(0, 32)}…${AB.slice(0, 32)}`]);
 });
 
 describe("hex among words", () => {
