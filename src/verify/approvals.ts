@@ -66,8 +66,8 @@ export function thresholdFaults(set: MemberSet, approved: number): string[] {
   const { threshold, members } = set;
   if (threshold < 1) return ["the threshold is 0: no approval is required"];
   if (threshold > members.length) return [`the threshold is ${threshold}, and there are ${members.length} members`];
-  const valid = approved === 1 ? "1 valid approval" : `${approved} valid approvals`;
-  return approved >= threshold ? [] : [`${valid}, ${threshold} required`];
+  const plural = approved === 1 ? "" : "s";
+  return approved >= threshold ? [] : [`${approved} valid approval${plural}, ${threshold} required`];
 }
 
 function memberFaults(set: MemberSet): string[] {
