@@ -34,7 +34,7 @@ import { type Block, readBlocks, writeReleases } from "./support/documents.js";
 import { toHex } from "../src/bytes.js";
 import { SET, output } from "./support/genesis.js";
 import * as tokens from "./token/support.js";
-import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
+import { RAMDISK, SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const VECTORS = join(ROOT, "test-vectors");
@@ -141,6 +141,9 @@ function newFolder(): string {
   writeFileSync(join(folder, "proofs.ndjson"), `${lines.join("\n")}\n`);
   const members = SET.members.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) }));
   writeFileSync(join(folder, "genesis_output"), output("request"));
+  const later = SECTIONS.map((one) => (one === RAMDISK ? { ...one, data: utf8("another bootstrap") } : one));
+  writeFileSync(join(folder, "first.eif"), imageOf({ sections: SECTIONS }));
+  writeFileSync(join(folder, "second.eif"), imageOf({ sections: later }));
   writeFileSync(join(folder, "request.json"), JSON.stringify({ set: { ...SET, members }, drKey: null }));
   mkdirSync(join(folder, "evidence"));
   cpSync(join(folder, "boot.json"), join(folder, "evidence", "boot.json"));
