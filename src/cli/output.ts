@@ -36,7 +36,7 @@ export async function deliverNew(text: string, target: Target, what: string, io:
   const was = target.was ?? (requireWritable(out) ? readFileSync(out) : undefined);
   const isSame = was !== undefined && equalBytes(was, toUtf8(text));
   if (was !== undefined && !isSame && force !== true) throw new UsageError([`--out ${out}: ${IS_THERE}`]);
-  if (!isSame) await writeWhole(out, text, was);
+  if (!isSame) await writeWhole(out, text, target.was);
   const verb = was === undefined ? "Written" : "Replaced";
   io.stderr.write(`${printable(`${isSame ? "Unchanged" : verb}: ${out}, ${what}`)}\n`);
 }

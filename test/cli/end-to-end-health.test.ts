@@ -130,7 +130,7 @@ describe("messages as JSON", () => {
 
   it.each([
     ["watch", ["watch", "--app", "a\u001b[31m", "--log-format", "json"], "--policy FILE is required: bootproof pin"],
-    ["an unknown option", ["worker", "--no", "--log-format=json"], "unknown option --no"],
+    ["an unknown option", ["audit", "worker", "--no", "--log-format=json"], "unknown option --no"],
     ["another format before", ["audit", "--log-format=text", "--log-format", "json"], "--log-format is repeated"],
     ["proxy", ["proxy", "--log-format", "json"], "--upstream URL is required"],
   ])("of wrong usage are one line: %s", async (_, args, message) => {
@@ -156,7 +156,17 @@ describe.skipIf(NO_REDIS)("a worker and its audit", () => {
     const redis = await redisServer();
     const file = path("worker.health");
     const queue = ["--queue", redis.url, ...POLICY];
-    const worker = new Process(["worker", ...queue, "--workers", "1", "--health-file", file, "--metrics", "0"]);
+    const worker = new Process([
+      "audit",
+      "worker",
+      ...queue,
+      "--workers",
+      "1",
+      "--health-file",
+      file,
+      "--metrics",
+      "0",
+    ]);
     const url = await urlOf(worker);
     await worker.until(async () => (await statusOf(`${url}/readyz`)) === 200);
     writeFileSync(path("queued.ndjson"), "{}\n".repeat(50));
@@ -231,7 +241,10 @@ describe("an address or a file that cannot be used", () => {
         "bootproof: --metrics: metrics need the package prom-client, which is not installed: npm install " +
         "prom-client@15\n",
     });
-    for (const args of [["audit", path("policy.json")], ["worker"]]) {
+    for (const args of [
+      ["audit", path("policy.json")],
+      ["audit", "worker"],
+    ]) {
       const { code, stderr } = await started(...args, ...POLICY, "--queue", "redis://127.0.0.1");
       expect([code, stderr]).toEqual([2, expect.stringContaining("npm install bullmq@6 ioredis@6")]);
     }
