@@ -2,13 +2,11 @@
  * The addresses of a public key, by the formats of the service's interface. Verification reads addresses with code of
  * its own, so a mistake in one of the two shows in the other.
  */
-import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
-import { blake2b } from "@noble/hashes/blake2.js";
-import { ripemd160 } from "@noble/hashes/legacy.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256, sha3_256 } from "@noble/hashes/sha3.js";
 import { base32nopad, base58, base58xrp, bech32, bech32m } from "@scure/base";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
+import { noble, uncompressed } from "./noble.js";
+import { sha256 } from "./qos.js";
 
 export type Curve = "CURVE_SECP256K1" | "CURVE_ED25519" | "CURVE_P256";
 /** Writes the address of a public key: 33 bytes compressed, or 32 bytes of Ed25519. */
@@ -31,7 +29,7 @@ const secp = (write: Write, signs?: AddressRow["signs"]): AddressRow => ({
 });
 const edwards = (write: Write): AddressRow => ({ curves: ["CURVE_ED25519"], write });
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
-const hash160: (key: Uint8Array) => Uint8Array = (key) => ripemd160(sha256(key));
+const hash160: (key: Uint8Array) => Uint8Array = (key) => noble.ripemd160(sha256(key));
 const hashed = (version: number, alphabet = base58): AddressRow =>
   secp((key) => checked(concatBytes(bytes(version), hash160(key)), alphabet));
 const cosmos = (prefix: string): AddressRow => secp((key) => bech32.encode(prefix, bech32.toWords(hash160(key))));
@@ -62,7 +60,7 @@ export const FORMATS_OF_ADDRESSES = {
   ADDRESS_FORMAT_TRON: secp((key) => checked(concatBytes(bytes(0x41), lastOfKeccak(key)))),
   ADDRESS_FORMAT_COSMOS: cosmos("cosmos"),
   ADDRESS_FORMAT_SEI: cosmos("sei"),
-  ADDRESS_FORMAT_SUI: edwards((key) => `0x${toHex(blake2b(concatBytes(bytes(0), key), { dkLen: 32 }))}`),
+  ADDRESS_FORMAT_SUI: edwards((key) => `0x${toHex(noble.blake2b(concatBytes(bytes(0), key), { dkLen: 32 }))}`),
   ADDRESS_FORMAT_APTOS: edwards((key) => `0x${toHex(sha3_256(concatBytes(key, bytes(0))))}`),
   ADDRESS_FORMAT_XLM: edwards(stellar),
   ADDRESS_FORMAT_XRP: hashed(0, base58xrp),
@@ -91,7 +89,7 @@ export function whyNoFormat(name: string): string {
 
 /** Returns the x coordinate of the key that a P2TR address names: tweaked without scripts (BIP-341). */
 function outputKey(publicKey: Uint8Array): Uint8Array {
-  const x = publicKey.subarray(1);
+  const [x, { schnorr, secp256k1 }] = [publicKey.subarray(1), noble];
   const tweak = BigInt(`0x${toHex(schnorr.utils.taggedHash("TapTweak", x))}`);
   const even = schnorr.utils.lift_x(BigInt(`0x${toHex(x)}`));
   return even.add(secp256k1.Point.BASE.multiply(tweak)).toBytes(true).subarray(1);
@@ -103,10 +101,6 @@ export function outputScript(publicKey: Uint8Array, format: string): Uint8Array 
   if (format.endsWith("_P2WPKH")) return concatBytes(bytes(0, 20), hash160(publicKey));
   if (!format.endsWith("_P2PKH")) return undefined;
   return concatBytes(bytes(0x76, 0xa9, 20), hash160(publicKey), bytes(0x88, 0xac));
-}
-
-function uncompressed(publicKey: Uint8Array): Uint8Array {
-  return secp256k1.Point.fromBytes(publicKey).toBytes(false);
 }
 
 function lastOfKeccak(publicKey: Uint8Array): Uint8Array {

@@ -10,7 +10,6 @@ import {
   Sequence,
   Set as Asn1Set,
   UTCTime,
-  fromBER,
 } from "asn1js";
 import { toHex } from "../bytes.js";
 
@@ -24,8 +23,14 @@ export function derOf(item: BaseBlock): Uint8Array {
   return new Uint8Array(item.toBER());
 }
 
+/** DER is written as it is: reading it takes longer than all the rest of a certificate. */
 function asn1(item: Asn1): BaseBlock {
-  return item instanceof Uint8Array ? (fromBER(item).result as BaseBlock) : item;
+  if (!(item instanceof Uint8Array)) return item;
+  const toBER: BaseBlock["toBER"] = (_, writer) => {
+    writer!.write(item.slice().buffer);
+    return new ArrayBuffer(0);
+  };
+  return { toBER } as BaseBlock;
 }
 
 export function sequence(...items: Asn1[]): Sequence {

@@ -1,13 +1,14 @@
 /** Signs Bitcoin transactions (BIP-174): inputs of P2PKH, of P2WPKH (BIP-143), and of P2TR by its key (BIP-341). */
-import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes, equalBytes, fromHex, toHex } from "../bytes.js";
 import { outputScript } from "./addresses-of.js";
+import { noble } from "./noble.js";
+import { sha256 } from "./qos.js";
 import { invalid } from "./refusal.js";
 import type { WalletKey } from "./wallet.js";
 
 /** Returns the private key of a P2TR address: that of the even point, tweaked without scripts. */
 export function taprootKey(privateKey: Uint8Array): Uint8Array {
+  const { schnorr, secp256k1 } = noble;
   const { ORDER } = secp256k1.Point.Fn;
   const point = secp256k1.getPublicKey(privateKey, true);
   const even = point[0] === 2 ? number(privateKey) : ORDER - number(privateKey);
@@ -63,7 +64,7 @@ export function signedPsbt(bytes: Uint8Array, key: WalletKey): Uint8Array {
 }
 
 function signatureOf(transaction: Parsed, index: number, spent: readonly Output[], key: WalletKey): Pairs[number] {
-  const { script } = spent[index]!;
+  const [{ script }, { schnorr, secp256k1 }] = [spent[index]!, noble];
   if (script[0] === 0x51) {
     const digest = taprootDigest(transaction, index, spent);
     return [Uint8Array.of(INPUT.taprootSignature), schnorr.sign(digest, taprootKey(key.privateKey))];
@@ -118,7 +119,7 @@ function taprootDigest(
     inputs.map(({ sequence }) => sequence),
   ].map((parts) => sha256(concatBytes(...parts)));
   const head = [Uint8Array.of(0, 0), version, locktime, ...hashes, sha256(outputBytes(outputs)), Uint8Array.of(0)];
-  return schnorr.utils.taggedHash("TapSighash", concatBytes(...head, littleEndian(index, 4)));
+  return noble.schnorr.utils.taggedHash("TapSighash", concatBytes(...head, littleEndian(index, 4)));
 }
 
 function outputBytes(outputs: readonly Output[]): Uint8Array {

@@ -75,7 +75,7 @@ class LabFolder {
   }
 
   /**
-   * Writes the files in this order, each completely or not at all. Rejects with {@link LabFolderError}, and writes
+   * Writes the files, the last one when all others are there, each completely or not at all. Rejects with {@link LabFolderError}, and writes
    * none, if an existing file was not written by a lab.
    */
   async write(files: readonly FolderFile[]): Promise<void> {
@@ -86,11 +86,13 @@ class LabFolder {
     });
     this.#written = { ...this.#written, ...Object.fromEntries(known) };
     await replaceWhole(join(this.#path, MARKER), markerText(this.#written), { mode: PUBLIC });
-    for (const [index, { name, text, mode }] of files.entries()) {
+    const writeOne = async ({ name, text, mode }: FolderFile, index: number): Promise<void> => {
       const path = join(this.#path, name);
       await mkdir(dirname(path), { recursive: true });
       await (before[index] === null ? createOwn(path, text, mode) : replaceWhole(path, text, { mode }));
-    }
+    };
+    await Promise.all(files.slice(0, -1).map(writeOne));
+    await writeOne(files.at(-1)!, files.length - 1);
   }
 
   /** Removes a file. Rejects with {@link LabFolderError} if it was not written by a lab. */

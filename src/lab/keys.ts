@@ -1,33 +1,38 @@
 /** Software keys and signatures with node:crypto. */
-import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { type KeyObject, createECDH, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { concatBytes, fromHex } from "../bytes.js";
 import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 
-type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
 
 const privateKeyEncoding = { type: "pkcs8", format: "der" } as const;
 const publicKeyEncoding = { type: "spki", format: "der" } as const;
+const bytes = (hex: string): Uint8Array => fromHex(hex)!;
+
+/** What PKCS#8 has before and after the scalar (RFC 5958, RFC 5915 section 3); the point ends it. */
+const EC = {
+  prime256v1: [bytes("308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420"), bytes("a144034200")],
+  secp384r1: [bytes("3081b6020100301006072a8648ce3d020106052b8104002204819e30819b0201010430"), bytes("a164036200")],
+} as const;
 /** The encoding of a pair of P-384 is longer. */
 const P256_PKCS8_LENGTH = 138;
 
 export interface KeyPair {
-  /** The private key, as Node encodes it. */
+  /** The private key in PKCS#8, as Node encodes it. */
   readonly pkcs8: Uint8Array;
-  /** The public key, of a pair that was generated. */
-  readonly spki?: Uint8Array;
 }
 
-/**
- * Generates a pair, and keeps it encoded, because Node 20 can deadlock if it exports a generated key as JWK during
- * garbage collection.
- */
-export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
-  const { privateKey: pkcs8, publicKey: spki } =
-    curve === "ed25519"
-      ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
-      : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
+/** Generates a pair. ECDH generates one of P-256 in an eighth of the time of `generateKeyPairSync`. */
+export function generateKeyPair(curve: keyof typeof EC | "ed25519"): KeyPair {
   // A Buffer would be written as JSON by itself.
-  return { pkcs8: new Uint8Array(pkcs8), spki: new Uint8Array(spki) };
+  if (curve === "ed25519")
+    return { pkcs8: new Uint8Array(generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding }).privateKey) };
+  const [[head, middle], ecdh] = [EC[curve], createECDH(curve)];
+  const point = ecdh.generateKeys();
+  // A scalar is shorter where it begins with zeros.
+  const scalar = ecdh.getPrivateKey();
+  const zeros = new Uint8Array((point.length - 1) / 2 - scalar.length);
+  return { pkcs8: concatBytes(head, zeros, scalar, middle, point) };
 }
 
 /** Keys that signed. An import takes as long as five signatures, and most keys of a lab never sign. */
@@ -46,7 +51,7 @@ export function publicPoint({ pkcs8 }: KeyPair): Uint8Array {
 
 /** Returns the public key as SubjectPublicKeyInfo in DER. */
 export function subjectPublicKeyInfo(pair: KeyPair): Uint8Array {
-  return new Uint8Array(pair.spki ?? createPublicKey(keyObject(pair)).export(publicKeyEncoding));
+  return new Uint8Array(createPublicKey(keyObject(pair)).export(publicKeyEncoding));
 }
 
 /** Returns the 32-byte private key of a P-256 pair. */

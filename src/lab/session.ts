@@ -3,8 +3,6 @@
  * "Sessions"). The lab sends no messages, so every one-time password counts. Tokens of providers are not verified.
  */
 import { randomUUID } from "node:crypto";
-import { DhkemP256HkdfSha256 } from "@hpke/core";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { createBase58check } from "@scure/base";
 import { concatBytes, fromHex, fromUtf8, toHex } from "../bytes.js";
 import { openBundle, sealBundle } from "../client/credential-bundle.js";
@@ -14,6 +12,7 @@ import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { type ReadOf, anyObject, flag, nonEmptyText, object, optional, text } from "../decode/shapes.js";
 import { generateApiKey } from "./api-key.js";
 import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
+import { sha256 } from "./qos.js";
 import type { ApiKey, UserRecord } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import type { Call, Outcome } from "./call.js";
@@ -126,6 +125,7 @@ export async function exportBundle(
 /** Opens `{encappedPublic, ciphertext}`. Throws Refusal. */
 export async function openSealed(bundle: string, privateKey: string): Promise<Uint8Array> {
   try {
+    const { DhkemP256HkdfSha256 } = await import("@hpke/core");
     const { encappedPublic, ciphertext } = JSON.parse(bundle) as Record<string, string>;
     const bytes = concatBytes(compressed(fromHex(encappedPublic!)!), fromHex(ciphertext!)!);
     const [kem, secret] = [new DhkemP256HkdfSha256(), fromHex(privateKey)!];

@@ -1,14 +1,12 @@
 /** Operations that sign: payloads of three curves, and transactions of Ethereum, Solana, Tron and Bitcoin. */
-import { ed25519 } from "@noble/curves/ed25519.js";
-import { p256 } from "@noble/curves/nist.js";
-import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/shapes.js";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { formatOf } from "./addresses-of.js";
 import { signedPsbt, taprootKey } from "./bitcoin.js";
+import { ed25519Sign, noble } from "./noble.js";
+import { sha256 } from "./qos.js";
 import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
 import { Refusal, invalid, notFound } from "./refusal.js";
 import type { Call, Outcome } from "./call.js";
@@ -107,12 +105,12 @@ export function signedPayload(
   if (key.curve === "CURVE_ED25519") {
     if (hashFunction !== "HASH_FUNCTION_NOT_APPLICABLE")
       throw invalid("parameters.hashFunction: expected HASH_FUNCTION_NOT_APPLICABLE for Ed25519");
-    const signature = ed25519.sign(bytes, key.privateKey);
+    const signature = ed25519Sign(bytes, key.privateKey);
     return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
   }
   const [digest, scheme] = [hashed(bytes, hashFunction), schemeOf(key)];
   if (scheme !== undefined) {
-    const signature = schnorr.sign(digest, scheme === "taproot" ? taprootKey(key.privateKey) : key.privateKey);
+    const signature = noble.schnorr.sign(digest, scheme === "taproot" ? taprootKey(key.privateKey) : key.privateKey);
     return { r: toHex(signature.subarray(0, 32)), s: toHex(signature.subarray(32)), v: "00" };
   }
   const { r, s, yParity } = ecdsa(key, digest);
@@ -149,7 +147,7 @@ function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8
 
 /** Signs with ECDSA, and makes s the lower of its two values. */
 function ecdsa({ privateKey, curve }: WalletKey, digest: Uint8Array): EcdsaSignature {
-  const signature = (curve === "CURVE_P256" ? p256 : secp256k1).sign(digest, privateKey, {
+  const signature = (curve === "CURVE_P256" ? noble.p256 : noble.secp256k1).sign(digest, privateKey, {
     prehash: false,
     lowS: true,
     format: "recovered",
@@ -196,6 +194,6 @@ function signedSolana(bytes: Uint8Array, { privateKey, publicKey }: WalletKey): 
   if (count >= 0x80 || signers !== count || index < 0)
     throw invalid("parameters.unsignedTransaction: expected a Solana transaction that the key signs");
   const start = 1 + index * SIGNATURE_LENGTH;
-  const signature = ed25519.sign(message, privateKey);
+  const signature = ed25519Sign(message, privateKey);
   return concatBytes(bytes.subarray(0, start), signature, bytes.subarray(start + SIGNATURE_LENGTH));
 }

@@ -2,8 +2,7 @@
  * Operations that bring keys in, take them out, or delete them. Bundles are sealed as the service's: to a target that
  * `init_import_…` makes, and to that of an export. A text that is no bundle is not opened: its hash is the secret.
  */
-import { pbkdf2Sync } from "node:crypto";
-import { sha512 } from "@noble/hashes/sha2.js";
+import { createHash, pbkdf2Sync } from "node:crypto";
 import { fromHex, fromUtf8, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { ReadOf } from "../decode/shapes.js";
@@ -44,9 +43,13 @@ async function opened({
 export async function importWallet(call: Call<ReadOf<typeof keyShapes.importWallet>>): Promise<Outcome> {
   const { tx, organization, parameters, now } = call;
   const mnemonic = await opened(call);
-  const imported = mnemonic === null ? { secret: sha512(toUtf8(parameters.encryptedBundle)) } : ofMnemonic(mnemonic);
+  const imported = mnemonic === null ? { secret: hashOf(parameters.encryptedBundle) } : ofMnemonic(mnemonic);
   const made = makeWallet(tx, organization.organizationId, parameters, { now, imported });
   return { result: { walletId: made.walletId, addresses: made.addresses }, addresses: made.proven };
+}
+
+function hashOf(text: string): Uint8Array {
+  return new Uint8Array(createHash("sha512").update(text).digest());
 }
 
 /** Returns the seed of a mnemonic (BIP-39), whose words are not checked. */
@@ -58,7 +61,7 @@ function ofMnemonic(bytes: Uint8Array): { readonly secret: Uint8Array; readonly 
 
 export async function importPrivateKey(call: Call<ReadOf<typeof keyShapes.importPrivateKey>>): Promise<Outcome> {
   const { tx, organization, parameters, now } = call;
-  const secret = (await opened(call)) ?? sha512(toUtf8(parameters.encryptedBundle)).subarray(0, 32);
+  const secret = (await opened(call)) ?? hashOf(parameters.encryptedBundle).subarray(0, 32);
   if (secret.length !== 32) throw invalid("parameters.encryptedBundle: expected a private key of 32 bytes");
   const { made, proven } = makePrivateKeys(tx, organization.organizationId, [parameters], {
     now,

@@ -1,10 +1,8 @@
 /** Keys of wallets, derived from a seed (BIP-32, BIP-44, SLIP-10). */
 import { createHmac } from "node:crypto";
-import { ed25519 } from "@noble/curves/ed25519.js";
-import { p256 } from "@noble/curves/nist.js";
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type AddressFormat, type Curve, formatOf, whyNoFormat } from "./addresses-of.js";
+import { ed25519PublicKey, pointOf } from "./noble.js";
 
 const HARDENED = 0x80000000;
 
@@ -20,23 +18,30 @@ interface Derivation {
 
 const hardened = (key: Uint8Array): Uint8Array => concatBytes(Uint8Array.of(0), key);
 const CURVES: Readonly<Record<Curve, Derivation>> = {
-  CURVE_SECP256K1: weierstrass(secp256k1, "Bitcoin seed"),
-  CURVE_P256: weierstrass(p256, "Nist256p1 seed"),
+  CURVE_SECP256K1: weierstrass(
+    "secp256k1",
+    "Bitcoin seed",
+    0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n,
+  ),
+  CURVE_P256: weierstrass(
+    "prime256v1",
+    "Nist256p1 seed",
+    0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
+  ),
   CURVE_ED25519: {
     master: "ed25519 seed",
     data: hardened,
     child: (derived) => derived,
-    publicKeyOf: (key) => ed25519.getPublicKey(key),
+    publicKeyOf: ed25519PublicKey,
   },
 };
 
-function weierstrass(curve: typeof secp256k1, master: string): Derivation {
-  const publicKeyOf = (key: Uint8Array): Uint8Array => curve.getPublicKey(key, true);
-  const sum = (one: Uint8Array, other: Uint8Array): bigint => (number(one) + number(other)) % curve.Point.Fn.ORDER;
+function weierstrass(curve: Parameters<typeof pointOf>[0], master: string, order: bigint): Derivation {
+  const publicKeyOf = (key: Uint8Array): Uint8Array => pointOf(curve, key);
   return {
     master,
     data: (key, index) => (index >= HARDENED ? hardened(key) : publicKeyOf(key)),
-    child: (derived, parent) => fromHex(sum(derived, parent).toString(16).padStart(64, "0"))!,
+    child: (derived, parent) => fromHex(((number(derived) + number(parent)) % order).toString(16).padStart(64, "0"))!,
     publicKeyOf,
   };
 }
