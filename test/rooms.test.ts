@@ -291,7 +291,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
   "src/lab/sigstore.ts sigstoreExtension": "certificates are forged with it",
-  "src/lab/sigstore.ts rawSigstoreExtension": "certificates are forged with it",
   "src/lab/sigstore.ts uriName": "certificates are forged with it",
   "src/lab/sigstore.ts LabBuild": "builds of other identities are forged with it",
   "src/lab/sigstore.ts LabRelease": "releases of other identities are forged with it",

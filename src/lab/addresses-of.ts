@@ -5,7 +5,7 @@
 import { keccak_256, sha3_256 } from "@noble/hashes/sha3.js";
 import { base32nopad, base58, base58xrp, bech32, bech32m } from "@scure/base";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
-import { noble, uncompressed } from "./noble.js";
+import { noble, uncompressed } from "./curves.js";
 import { sha256 } from "./qos.js";
 
 export type Curve = "CURVE_SECP256K1" | "CURVE_ED25519" | "CURVE_P256";

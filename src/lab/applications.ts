@@ -168,94 +168,72 @@ interface Parts {
   readonly misbehaviour: Misbehaviour;
 }
 
-export class RunningApplication implements LabApplication {
-  readonly name: string;
-  readonly appId: string;
-  readonly deploymentId: string;
-  readonly organizationId: string;
-  readonly #release: SavedRelease;
-  readonly #wanted: WantedApplication;
-  readonly #parts: Parts;
-  #fault: ApplicationFaultName | null = null;
+export function runApplication(
+  { name, form, answer }: WantedApplication,
+  release: SavedRelease,
+  { state, fleet, misbehaviour }: Parts,
+): LabApplication {
+  const { app: appId, name: deploymentId } = release;
+  let own: ApplicationFaultName | null = null;
   /** The last data signed without a fault, which a replay returns again. */
-  #last: Signed | null = null;
-
-  constructor(wanted: WantedApplication, release: SavedRelease, parts: Parts) {
-    this.name = wanted.name;
-    this.appId = release.app;
-    this.deploymentId = release.name;
-    this.organizationId = release.deployment!.organizationId;
-    this.#release = release;
-    this.#wanted = wanted;
-    this.#parts = parts;
-  }
-
-  get enclaves(): readonly ReplicaInfo[] {
-    const { misbehaviour, fleet, state } = this.#parts;
-    return misbehaviour.enclaves(fleet.replicas(this.appId), state);
-  }
-
-  get ephemeralKey(): string {
-    return this.enclaves[0]!.ephemeralKey;
-  }
-
-  get policyFile(): PolicyFile {
-    return this.#parts.fleet.deploymentPolicy(this.#release, "live") as unknown as PolicyFile;
-  }
-
-  get policy(): Policy {
-    return parsePolicy(this.policyFile);
-  }
-
-  get setupPolicyFile(): PolicyFile {
-    return this.#parts.fleet.deploymentPolicy(this.#release, "setup") as unknown as PolicyFile;
-  }
-
-  get setupPolicy(): Policy {
-    return parsePolicy(this.setupPolicyFile);
-  }
-
-  get fault(): ApplicationFaultName | null {
-    return this.#fault;
-  }
-
-  setFault(name: ApplicationFaultName | null): void {
-    behaviourOf(name);
-    this.#fault = name;
-  }
-
-  async sign(payload: string | JsonObject, options: SignOptions = {}): Promise<JsonObject> {
-    const own = readSignOptions(options);
-    const { fault = this.#fault } = own;
-    const asText = payloadText(payload);
-    const behaviour = behaviourOf(fault);
-    const earlier = behaviour.replays ? this.#last : null;
-    const enclave = await this.#replica(behaviour.replica ?? 0);
-    const signed = earlier ?? sign(enclave.key, asText, behaviour, own.challenge);
-    if (fault === null || behaviour.replays) this.#last = signed;
-    const { form, answer } = this.#wanted;
-    const proof = proofOf(signed, form, own, behaviour);
-    return answer === null ? proof : answer(signed.text, proof);
-  }
-
-  async signBytes(bytes: Uint8Array): Promise<SignedBytesAnswer> {
-    const { key } = await this.#replica(0);
-    const [message, publicKey, signature] = [bytes, key.publicKey, qosSign(key, bytes)].map(toHex);
-    const scheme = "SIGNATURE_SCHEME_TURNKEY_P256_EPHEMERAL_KEY";
-    return { message: message!, publicKey: publicKey!, scheme, signature: signature! };
-  }
-
-  async restart(): Promise<void> {
-    const { state, fleet } = this.#parts;
-    await state.transact((tx) => fleet.bootReplicas(this.#release, tx));
-  }
-
-  async #replica(index: number): Promise<SavedEnclave> {
-    const { state, fleet, misbehaviour } = this.#parts;
-    const honest = await state.transact((tx) => fleet.replica(this.appId, index, tx));
-    if (honest === undefined) throw new RangeError(`${this.name} runs in ${index} enclave only: another was stopped`);
+  let last: Signed | null = null;
+  const replica = async (index: number): Promise<SavedEnclave> => {
+    const honest = await state.transact((tx) => fleet.replica(appId, index, tx));
+    if (honest === undefined) throw new RangeError(`${name} runs in ${index} enclave only: another was stopped`);
     return misbehaviour.running(honest, state);
-  }
+  };
+  const policyFile = (commitment: "live" | "setup"): PolicyFile =>
+    fleet.deploymentPolicy(release, commitment) as unknown as PolicyFile;
+  return {
+    name,
+    appId,
+    deploymentId,
+    organizationId: release.deployment!.organizationId,
+    get enclaves() {
+      return misbehaviour.enclaves(fleet.replicas(appId), state);
+    },
+    get ephemeralKey() {
+      return this.enclaves[0]!.ephemeralKey;
+    },
+    get policyFile() {
+      return policyFile("live");
+    },
+    get policy() {
+      return parsePolicy(policyFile("live"));
+    },
+    get setupPolicyFile() {
+      return policyFile("setup");
+    },
+    get setupPolicy() {
+      return parsePolicy(policyFile("setup"));
+    },
+    get fault() {
+      return own;
+    },
+    setFault: (fault) => {
+      behaviourOf(fault);
+      own = fault;
+    },
+    sign: async (payload, given = {}) => {
+      const options = readSignOptions(given);
+      const { fault = own } = options;
+      const asText = payloadText(payload);
+      const behaviour = behaviourOf(fault);
+      const earlier = behaviour.replays ? last : null;
+      const { key } = await replica(behaviour.replica ?? 0);
+      const signed = earlier ?? sign(key, asText, behaviour, options.challenge);
+      if (fault === null || behaviour.replays) last = signed;
+      const proof = proofOf(signed, form, options, behaviour);
+      return answer === null ? proof : answer(signed.text, proof);
+    },
+    signBytes: async (bytes) => {
+      const { key } = await replica(0);
+      const [message, publicKey, signature] = [bytes, key.publicKey, qosSign(key, bytes)].map(toHex);
+      const scheme = "SIGNATURE_SCHEME_TURNKEY_P256_EPHEMERAL_KEY";
+      return { message: message!, publicKey: publicKey!, scheme, signature: signature! };
+    },
+    restart: () => state.transact((tx) => fleet.bootReplicas(release, tx)),
+  };
 }
 
 /** Returns the JSON of a deployment (client/README.md, "Applications of your own"). */

@@ -1,7 +1,7 @@
 /** Signs Bitcoin transactions (BIP-174): inputs of P2PKH, of P2WPKH (BIP-143), and of P2TR by its key (BIP-341). */
 import { concatBytes, equalBytes, fromHex, toHex } from "../bytes.js";
 import { outputScript } from "./addresses-of.js";
-import { noble } from "./noble.js";
+import { noble } from "./curves.js";
 import { sha256 } from "./qos.js";
 import { invalid } from "./refusal.js";
 import type { WalletKey } from "./wallet.js";

@@ -75,8 +75,8 @@ class LabFolder {
   }
 
   /**
-   * Writes the files, the last one when all others are there, each completely or not at all. Rejects with {@link LabFolderError}, and writes
-   * none, if an existing file was not written by a lab.
+   * Writes the files, the last one when all others are there, each completely or not at all. Rejects with
+   * {@link LabFolderError}, and writes none, if an existing file was not written by a lab.
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));

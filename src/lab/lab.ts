@@ -7,9 +7,9 @@ import { type JsonObject, isJsonObject } from "../decode/json.js";
 import {
   type ApplicationOptions,
   type LabApplication,
-  RunningApplication,
   deploy,
   readApplications,
+  runApplication,
 } from "./applications.js";
 import { authProxyResources } from "./auth-proxy.js";
 import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
@@ -32,7 +32,7 @@ import { Service } from "./service.js";
 import { type ServiceSettings, settingsShape } from "./settings.js";
 import { State, type Transaction } from "./state.js";
 import { openStore } from "./store.js";
-import { authenticatorOf, putUser } from "./users.js";
+import { addPasskey } from "./users.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
@@ -169,8 +169,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       const { organizationId } = seed;
       return wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx));
     });
-    const applications = wanted.map(
-      (one, index) => new RunningApplication(one, releases[index]!, { state, fleet, misbehaviour }),
+    const applications = wanted.map((one, index) =>
+      runApplication(one, releases[index]!, { state, fleet, misbehaviour }),
     );
     const webhooks = new Webhooks({
       key: webhookKey,
@@ -192,9 +192,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
-    const parts = { state, fleet, misbehaviour, settings, webhooks, httpServer, baseUrl, now, applications, feed };
-    const { organizationId, ids } = seed;
-    return Object.assign(new RunningLab({ ...parts, organizationId, walletId: ids.walletId }), seed);
+    const parts = { ...sources, seed, webhooks, httpServer, baseUrl, applications, feed };
+    return Object.assign(labOf(parts), seed);
   } catch (error) {
     await state.close();
     throw error;
@@ -281,171 +280,94 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
 }
 
 interface Parts extends Sources {
+  readonly seed: Seed;
   readonly webhooks: Webhooks;
   readonly httpServer: HttpServer;
   readonly baseUrl: string;
   readonly applications: readonly LabApplication[];
   readonly feed: PolicyFeed;
-  readonly organizationId: string;
-  readonly walletId: string;
 }
 
-class RunningLab implements Omit<Lab, keyof Seed> {
-  readonly baseUrl: string;
-  readonly #parts: Parts;
-  readonly #publication: Publication;
-  #appProof: JsonObject | undefined;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#publication = new Publication(parts.fleet);
-    this.baseUrl = parts.baseUrl;
-  }
-
-  get trustAnchorPem(): string {
-    return this.#parts.fleet.trustAnchorPem;
-  }
-
-  get policyFile(): PolicyFile {
-    return this.#parts.fleet.policyFile(this.#parts.state) as unknown as PolicyFile;
-  }
-
-  get policy(): Policy {
-    return parsePolicy(this.policyFile);
-  }
-
-  get authProxy(): LabAuthProxy {
-    const { fleet, state } = this.#parts;
-    const policyFile = fleet.tokenPolicyFile(state) as unknown as PolicyFile;
-    return { url: this.baseUrl, policyFile, policy: parsePolicy(policyFile) };
-  }
-
-  get jwksUrl(): string {
-    return `${this.baseUrl}${JWKS_PATH}`;
-  }
-
-  get jwks(): JsonObject {
-    return this.#parts.webhooks.jwks;
-  }
-
-  get applications(): readonly LabApplication[] {
-    return this.#parts.applications;
-  }
-
-  application(name: string): LabApplication {
-    const found = this.applications.find((one) => one.name === name);
-    if (found === undefined) throw new RangeError(`the lab has no application ${name}: name it when the lab starts`);
-    return found;
-  }
-
-  get enclaves(): readonly EnclaveInfo[] {
-    const { misbehaviour, fleet, state } = this.#parts;
-    return misbehaviour.enclaves(fleet.enclaves, state);
-  }
-
-  get faultsUrl(): string {
-    return `${this.baseUrl}${FAULTS_PATH}`;
-  }
-
-  get faults(): readonly FaultName[] {
-    return this.#parts.misbehaviour.names;
-  }
-
-  get policyFeed(): LabPolicyFeed {
-    return this.#parts.feed;
-  }
-
-  get policyFeedUrl(): string {
-    return `${this.baseUrl}${FEED_PATH}`;
-  }
-
-  get published(): Published {
-    return this.#publication.published(this.#parts.state);
-  }
-
-  async appProof(): Promise<JsonObject> {
-    const { state, fleet, walletId, organizationId } = this.#parts;
-    return state.transact((tx) => {
-      const { address, path } = tx.get("wallets", walletId)!.accounts[0]!;
-      const facts = { organizationId, walletId, derivationPath: path, address };
-      const known = this.#appProof?.["publicKey"] === fleet.latest("signer", tx)?.ephemeralKey;
-      if (!known) this.#appProof = fleet.latestAppProof("signer", (at) => addressDerivationPayload(at, facts), tx);
-      return this.#appProof!;
-    });
-  }
-
-  setFault(name: Parameters<Lab["setFault"]>[0]): void {
-    this.#parts.misbehaviour.set(name === null ? [] : [name].flat());
-  }
-
-  async addRelease(given: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo> {
-    const options = typedOptions("options", given, { ...RELEASE_OPTIONS, name: optional(text) });
-    const { state, fleet } = this.#parts;
-    return state.transact((tx) => {
-      const count = tx.all("releases").filter(({ app }) => app === options.app).length;
-      const name = options.name ?? `lab.${count + 1}`;
-      const id = releaseId({ app: options.app, name });
-      if (tx.get("releases", id) !== undefined) throw new RangeError(`there is a release ${id} already`);
-      return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
-    });
-  }
-
-  async restartEnclave(enclaveId: string): Promise<EnclaveInfo> {
-    const { state, fleet } = this.#parts;
-    return state.transact((tx) => {
-      const release = tx.get("releases", enclaveId);
-      if (release === undefined || !isApp(release.app)) throw new RangeError(`there is no enclave ${enclaveId}`);
-      return fleet.boot({ ...release, app: release.app }, tx);
-    });
-  }
-
-  stopEnclave(enclaveId: string): void {
-    this.#parts.fleet.stop(enclaveId);
-  }
-
-  attest(enclaveId: string, nonce: Uint8Array): JsonObject {
-    return this.#parts.fleet.attest(enclaveId, nonce);
-  }
-
-  async registerPasskey(userId: string, { credentialId, publicKey, rpId }: PasskeyRegistration): Promise<string> {
-    const { state, now } = this.#parts;
-    return state.transact((tx) => {
-      const record = tx.get("users", userId);
-      if (record === undefined) throw new RangeError(`there is no user ${userId}`);
-      const authenticator = authenticatorOf("passkey", credentialId, publicKey, now());
-      const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
-      putUser(
-        tx,
-        { ...record, relyingParties },
-        { authenticators: [...record.user.authenticators, authenticator] },
-        now(),
-      );
-      return String(authenticator["authenticatorId"]);
-    });
-  }
-
-  async setNonces(given: Nonces): Promise<void> {
-    const nonces = copyPlain(given);
-    await this.#parts.state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
-  }
-
-  setSettings(settings: ServiceSettings): void {
-    this.#parts.settings.current = requireShape("settings", settings, settingsShape);
-  }
-
-  async addAccounts(given: ManyAccounts): Promise<string> {
-    const { organizationId = this.#parts.organizationId, ...options } = typedOptions("options", given, MANY_ACCOUNTS);
-    const { state, fleet, now } = this.#parts;
-    return state.transact((tx) => putManyAccounts({ tx, fleet, now: now() }, { ...options, organizationId }));
-  }
-
-  deliveriesSettled(): Promise<void> {
-    return this.#parts.webhooks.whenDelivered();
-  }
-
-  async close(): Promise<void> {
-    await this.#parts.httpServer.close();
-    await this.#parts.webhooks.close();
-    await this.#parts.state.close();
-  }
+function labOf(parts: Parts): Omit<Lab, keyof Seed> {
+  const { state, fleet, misbehaviour, settings, webhooks, httpServer, baseUrl, applications, feed, now } = parts;
+  const { organizationId, ids } = parts.seed;
+  const publication = new Publication(fleet);
+  let appProof: JsonObject | undefined;
+  return {
+    baseUrl,
+    trustAnchorPem: fleet.trustAnchorPem,
+    jwksUrl: `${baseUrl}${JWKS_PATH}`,
+    jwks: webhooks.jwks,
+    faultsUrl: `${baseUrl}${FAULTS_PATH}`,
+    policyFeed: feed,
+    policyFeedUrl: `${baseUrl}${FEED_PATH}`,
+    applications,
+    get policyFile() {
+      return fleet.policyFile(state) as unknown as PolicyFile;
+    },
+    get policy() {
+      return parsePolicy(fleet.policyFile(state));
+    },
+    get authProxy() {
+      const policyFile = fleet.tokenPolicyFile(state) as unknown as PolicyFile;
+      return { url: baseUrl, policyFile, policy: parsePolicy(policyFile) };
+    },
+    get enclaves() {
+      return misbehaviour.enclaves(fleet.enclaves, state);
+    },
+    get faults() {
+      return misbehaviour.names;
+    },
+    get published() {
+      return publication.published(state);
+    },
+    application: (name) => {
+      const found = applications.find((one) => one.name === name);
+      if (found === undefined) throw new RangeError(`the lab has no application ${name}: name it when the lab starts`);
+      return found;
+    },
+    appProof: () =>
+      state.transact((tx) => {
+        const { address, path } = tx.get("wallets", ids.walletId)!.accounts[0]!;
+        const facts = { organizationId, walletId: ids.walletId, derivationPath: path, address };
+        const isKnown = appProof?.["publicKey"] === fleet.latest("signer", tx)?.ephemeralKey;
+        if (!isKnown) appProof = fleet.latestAppProof("signer", (at) => addressDerivationPayload(at, facts), tx);
+        return appProof!;
+      }),
+    setFault: (name) => misbehaviour.set(name === null ? [] : [name].flat()),
+    addRelease: async (given) => {
+      const options = typedOptions("options", given, { ...RELEASE_OPTIONS, name: optional(text) });
+      return state.transact((tx) => {
+        const count = tx.all("releases").filter(({ app }) => app === options.app).length;
+        const name = options.name ?? `lab.${count + 1}`;
+        const id = releaseId({ app: options.app, name });
+        if (tx.get("releases", id) !== undefined) throw new RangeError(`there is a release ${id} already`);
+        return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
+      });
+    },
+    restartEnclave: (enclaveId) =>
+      state.transact((tx) => {
+        const release = tx.get("releases", enclaveId);
+        if (release === undefined || !isApp(release.app)) throw new RangeError(`there is no enclave ${enclaveId}`);
+        return fleet.boot({ ...release, app: release.app }, tx);
+      }),
+    stopEnclave: (enclaveId) => fleet.stop(enclaveId),
+    attest: (enclaveId, nonce) => fleet.attest(enclaveId, nonce),
+    registerPasskey: (userId, passkey) => state.transact((tx) => addPasskey(tx, userId, passkey, now())),
+    setNonces: async (given) => {
+      const nonces = copyPlain(given);
+      await state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
+    },
+    setSettings: (given) => void (settings.current = requireShape("settings", given, settingsShape)),
+    addAccounts: async (given) => {
+      const options = { organizationId, ...typedOptions("options", given, MANY_ACCOUNTS) };
+      return state.transact((tx) => putManyAccounts({ tx, fleet, now: now() }, options));
+    },
+    deliveriesSettled: () => webhooks.whenDelivered(),
+    close: async () => {
+      await httpServer.close();
+      await webhooks.close();
+      await state.close();
+    },
+  };
 }

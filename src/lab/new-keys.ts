@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "../decode/shapes.js";
 import { type AddressFormat, formatOf, whyNoFormat } from "./addresses-of.js";
+import { newMnemonic, seedOf } from "./mnemonic.js";
 import type { PrivateKey, Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import type { Call, Outcome } from "./call.js";
@@ -154,7 +155,7 @@ interface MadeWallet {
   readonly proven: NonNullable<Outcome["addresses"]>;
 }
 
-/** When a key is made, and from what. By default it is made from a new seed. */
+/** When a key is made, and from what. By default it is new, and that of a wallet is from a new mnemonic. */
 interface Origin {
   readonly now: Date;
   readonly imported?: { readonly secret: Uint8Array; readonly mnemonic?: string };
@@ -163,12 +164,13 @@ interface Origin {
 export function makeWallet(
   tx: Transaction,
   organizationId: string,
-  { walletName, accounts: requested }: Pick<ReadOf<typeof walletShape>, "walletName" | "accounts">,
+  { walletName, accounts: requested, mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof walletShape>,
   { now, imported }: Origin,
 ): MadeWallet {
-  const [walletId, seed] = [randomUUID(), imported?.secret ?? randomBytes(64)];
+  const walletId = randomUUID();
+  const mnemonic = imported === undefined ? newMnemonic(mnemonicLength) : imported.mnemonic;
+  const seed = imported?.secret ?? seedOf(mnemonic!);
   const accounts = newAccounts(seed, requested, now);
-  const { mnemonic } = imported ?? {};
   const known = { ...(imported && { imported: true }), ...(mnemonic !== undefined && { mnemonic }) };
   const origin = { seed: toHex(seed), createdAt: timestamp(now), ...known };
   tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts, ...origin });

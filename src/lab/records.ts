@@ -95,7 +95,7 @@ export interface Wallet extends Owned {
   readonly accounts: readonly WalletAccount[];
   /** The seed in hex. */
   readonly seed?: string;
-  /** The mnemonic of an imported wallet. */
+  /** The mnemonic, unless the wallet was imported without one. */
   readonly mnemonic?: string;
   readonly createdAt?: Timestamp;
   readonly imported?: boolean;

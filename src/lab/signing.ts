@@ -5,7 +5,7 @@ import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { formatOf } from "./addresses-of.js";
 import { signedPsbt, taprootKey } from "./bitcoin.js";
-import { ed25519Sign, noble } from "./noble.js";
+import { ed25519Sign, noble } from "./curves.js";
 import { sha256 } from "./qos.js";
 import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
 import { Refusal, invalid, notFound } from "./refusal.js";

@@ -23,81 +23,40 @@ export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: U
   const entry = concatBytes(sha256(subjectPublicKeyInfo(issuer)), bigEndian(tbs.length, 3), tbs);
   const noExtensions = bigEndian(0, 2);
   const signed = concatBytes(Uint8Array.of(0, 0), time, bigEndian(1, 2), entry, noExtensions);
-  const signature = signDer(log, "sha256", signed);
   const sha256WithEcdsa = Uint8Array.of(4, 3);
-  const v1 = Uint8Array.of(0);
-  const sct = concatBytes(
-    v1,
-    logId(log),
-    time,
-    noExtensions,
-    sha256WithEcdsa,
-    bigEndian(signature.length, 2),
-    signature,
-  );
-  const list = concatBytes(bigEndian(sct.length, 2), sct);
-  return derOf(octets(concatBytes(bigEndian(list.length, 2), list)));
-}
-
-/** An entry of the log of signatures. */
-interface LoggedEntry {
-  readonly at: Date;
-  /** The kind of the entry, such as `dsse` or `hashedrekord`. */
-  readonly kind: string;
-  readonly version: string;
-  /** The body as canonical JSON. */
-  readonly body: Uint8Array;
+  const signature = concatBytes(sha256WithEcdsa, sized(signDer(log, "sha256", signed)));
+  const sct = concatBytes(Uint8Array.of(0), logId(log), time, noExtensions, signature);
+  return derOf(octets(sized(sized(sct))));
 }
 
 /** The log of signatures. Each proof of inclusion is that of a real tree (RFC 6962 section 2.1). */
 export class SignatureLog {
-  readonly host: string;
+  readonly #host: string;
   readonly #key: KeyPair;
-  /** The complete trees of its leaves, each of a power of two, largest first. */
-  readonly #trees: { readonly size: number; readonly hash: Uint8Array }[] = [];
-  #size = 0;
+  readonly #leaves = ["the first entry", "the second entry"].map((one) => leafHash(toUtf8(one)));
 
   constructor(host: string, key: KeyPair) {
-    this.host = host;
-    this.#key = key;
-    for (const first of ["the first entry", "the second entry"]) this.#append(leafHash(toUtf8(first)));
+    [this.#host, this.#key] = [host, key];
   }
 
-  #append(leaf: Uint8Array): void {
-    this.#size++;
-    let tree = { size: 1, hash: leaf };
-    while (this.#trees.at(-1)?.size === tree.size)
-      tree = { size: 2 * tree.size, hash: nodeHash(this.#trees.pop()!.hash, tree.hash) };
-    this.#trees.push(tree);
-  }
-
-  /** Adds an entry. Returns it in the form of bundles, with a promise and a proof of inclusion. */
-  add({ at, kind, version, body }: LoggedEntry): TransparencyLogEntry {
-    const [index, leaf] = [this.#size, leafHash(body)];
-    // The path of the last leaf has the trees of those before it.
-    const path = this.#trees.map(({ hash }) => hash).toReversed();
-    const root = path.reduce((right, left) => nodeHash(left, right), leaf);
-    this.#append(leaf);
+  /** Adds a body. Returns the entry in the form of bundles, with a promise and a proof of inclusion. */
+  add(body: Uint8Array, at: Date): TransparencyLogEntry {
+    const logIndex = this.#leaves.push(leafHash(body)) - 1;
+    const [keyId, rootHash] = [Buffer.from(logId(this.#key)), rootOf(this.#leaves)];
     const integratedTime = Math.floor(at.getTime() / 1000);
-    const promised = JSON.stringify({
-      body: toBase64(body),
-      integratedTime,
-      logID: toHex(logId(this.#key)),
-      logIndex: index,
-    });
-    const signedEntryTimestamp = Buffer.from(signDer(this.#key, "sha256", toUtf8(promised)));
+    const promised = { body: toBase64(body), integratedTime, logID: toHex(keyId), logIndex };
     return {
-      logIndex: String(index),
-      logId: { keyId: Buffer.from(logId(this.#key)) },
-      kindVersion: { kind, version },
+      logIndex: String(logIndex),
+      logId: { keyId },
+      kindVersion: { kind: "dsse", version: "0.0.1" },
       integratedTime: String(integratedTime),
-      inclusionPromise: { signedEntryTimestamp },
+      inclusionPromise: { signedEntryTimestamp: this.#signed(JSON.stringify(promised)) },
       inclusionProof: {
-        logIndex: String(index),
-        rootHash: Buffer.from(root),
-        treeSize: String(this.#size),
-        hashes: path.map((hash) => Buffer.from(hash)),
-        checkpoint: { envelope: this.#checkpoint(root) },
+        logIndex: String(logIndex),
+        rootHash: Buffer.from(rootHash),
+        treeSize: String(this.#leaves.length),
+        hashes: pathOf(this.#leaves).map((hash) => Buffer.from(hash)),
+        checkpoint: { envelope: this.#checkpoint(rootHash) },
       },
       canonicalizedBody: Buffer.from(body),
     };
@@ -105,10 +64,13 @@ export class SignatureLog {
 
   /** Returns a signed note (C2SP signed-note, tlog-checkpoint). */
   #checkpoint(root: Uint8Array): string {
-    const note = `${this.host} - 1\n${this.#size}\n${toBase64(root)}\n`;
-    const signature = signDer(this.#key, "sha256", toUtf8(note));
+    const note = `${this.#host} - 1\n${this.#leaves.length}\n${toBase64(root)}\n`;
     const hint = logId(this.#key).slice(0, 4);
-    return `${note}\n\u2014 ${this.host} ${toBase64(concatBytes(hint, signature))}\n`;
+    return `${note}\n\u2014 ${this.#host} ${toBase64(concatBytes(hint, this.#signed(note)))}\n`;
+  }
+
+  #signed(text: string): Buffer {
+    return Buffer.from(signDer(this.#key, "sha256", toUtf8(text)));
   }
 }
 
@@ -116,8 +78,22 @@ function leafHash(entry: Uint8Array): Uint8Array {
   return sha256(concatBytes(Uint8Array.of(0), entry));
 }
 
-function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return sha256(concatBytes(Uint8Array.of(1), left, right));
+/** Splits the leaves at the largest power of two below their number. */
+function split(leaves: readonly Uint8Array[]): [left: readonly Uint8Array[], right: readonly Uint8Array[]] {
+  const middle = 2 ** Math.floor(Math.log2(leaves.length - 1));
+  return [leaves.slice(0, middle), leaves.slice(middle)];
+}
+
+function rootOf(leaves: readonly Uint8Array[]): Uint8Array {
+  if (leaves.length === 1) return leaves[0]!;
+  return sha256(concatBytes(Uint8Array.of(1), ...split(leaves).map(rootOf)));
+}
+
+/** Returns the path of the last leaf, from the leaf up. */
+function pathOf(leaves: readonly Uint8Array[]): Uint8Array[] {
+  if (leaves.length === 1) return [];
+  const [left, right] = split(leaves);
+  return [...pathOf(right), rootOf(left)];
 }
 
 const SHA_256 = "2.16.840.1.101.3.4.2.1";
@@ -149,6 +125,10 @@ export function timestampResponse(authority: CertificateSpec, stamped: Uint8Arra
   const content = sequence(oid(TST_INFO), tagged(0, octets(info)));
   const signedData = sequence(integer(3), setOf(hash), content, setOf(signer));
   return derOf(sequence(sequence(integer(0)), sequence(oid(SIGNED_DATA), tagged(0, signedData))));
+}
+
+function sized(bytes: Uint8Array): Uint8Array {
+  return concatBytes(bigEndian(bytes.length, 2), bytes);
 }
 
 function bigEndian(value: number, length: number): Uint8Array {

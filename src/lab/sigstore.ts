@@ -155,12 +155,12 @@ type WholeOptions = Omit<ProvenanceOptions, "release"> & {
 };
 
 const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
+const PARTS = [...KEYS, "rootCertificate", "intermediateCertificate"] as const;
+
 type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
 
 /** The private keys (PKCS#8) and the certificates, as base64. */
-export type SavedSigstore = Readonly<
-  Record<(typeof KEYS)[number] | "rootCertificate" | "intermediateCertificate", string>
->;
+export type SavedSigstore = Readonly<Record<(typeof PARTS)[number], string>>;
 
 interface LabSigstoreOptions {
   /**
@@ -191,42 +191,38 @@ export class LabSigstore {
   readonly kind: "public" | "private";
   /** The root in the form of `trusted_root.json`. */
   readonly trustedRoot: JsonObject;
+  readonly #saved: SavedSigstore;
   readonly #keys: Keys;
-  readonly #root: CertificateSpec;
   readonly #intermediate: CertificateSpec;
   readonly #authority: CertificateSpec;
   readonly #log: SignatureLog;
-  readonly #certificates: { readonly root: Uint8Array; readonly intermediate: Uint8Array };
 
   constructor(given: LabSigstoreOptions = {}) {
     const { kind = "public", saved } = typedOptions("options", given, SIGSTORE_OPTIONS);
     this.kind = kind;
     const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
       saved === undefined ? generateKeyPair("prime256v1") : { pkcs8: fromBase64(saved[name])! };
-    this.#keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
-    this.#root = { ...specOf(this.#keys.root, "bootproof-lab"), extensions: authority() };
-    this.#intermediate = {
-      ...specOf(this.#keys.intermediate, "bootproof-lab-intermediate"),
-      extensions: authority(),
-    };
+    const keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
+    this.#keys = keys;
+    const root = { ...specOf(keys.root, "bootproof-lab"), extensions: authority() };
+    this.#intermediate = { ...specOf(keys.intermediate, "bootproof-lab-intermediate"), extensions: authority() };
     this.#authority = {
-      ...specOf(this.#keys.timestamps, "bootproof-lab-timestamps"),
+      ...specOf(keys.timestamps, "bootproof-lab-timestamps"),
       extensions: [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.8")],
-      issuer: this.#root.subject,
+      issuer: root.subject,
     };
-    this.#log = new SignatureLog("rekor.bootproof.invalid", this.#keys.signatureLog);
-    const root = saved ? fromBase64(saved.rootCertificate)! : issueCertificate(this.#root);
-    const intermediate = saved
-      ? fromBase64(saved.intermediateCertificate)!
-      : issueCertificate(this.#intermediate, this.#root);
-    this.#certificates = { root, intermediate };
-    this.trustedRoot = this.#trustedRoot();
+    this.#log = new SignatureLog("rekor.bootproof.invalid", keys.signatureLog);
+    const keysAsText = KEYS.map((name) => [name, toBase64(keys[name].pkcs8)]);
+    this.#saved = saved ?? {
+      ...(Object.fromEntries(keysAsText) as SavedSigstore),
+      rootCertificate: toBase64(issueCertificate(root)),
+      intermediateCertificate: toBase64(issueCertificate(this.#intermediate, root)),
+    };
+    this.trustedRoot = this.#trustedRoot(root);
   }
 
   save(): SavedSigstore {
-    const keys = Object.fromEntries(KEYS.map((name) => [name, toBase64(this.#keys[name].pkcs8)])) as SavedSigstore;
-    const { root, intermediate } = this.#certificates;
-    return { ...keys, rootCertificate: toBase64(root), intermediateCertificate: toBase64(intermediate) };
+    return { ...this.#saved };
   }
 
   /** Returns a bundle as JSON text. */
@@ -239,16 +235,20 @@ export class LabSigstore {
     const statement = release === null ? statementOf(options) : releaseStatement(release, options);
     const payload = altered(toUtf8(JSON.stringify(altered(statement, alter.statement))), alter.payload);
     const payloadType = alter.payloadType ?? PAYLOAD_TYPE;
-    const signature = signDer(signer, "sha256", preAuthentication(payloadType, payload));
+    // What DSSE signs (its PAE).
+    const head = `DSSEv1 ${toUtf8(payloadType).length} ${payloadType} ${payload.length} `;
+    const signature = signDer(signer, "sha256", concatBytes(toUtf8(head), payload));
+    const signatures = [{ sig: Buffer.from(signature), keyid: "" }];
+    const dsseEnvelope: Envelope = { payload: Buffer.from(payload), payloadType, signatures };
     const leaf = this.#leaf(signer, options);
-    const entry = altered(logEntry({ payload, payloadType, signature }, leaf), alter.entry);
+    const entry = altered(logEntry(dsseEnvelope, leaf), alter.entry);
     const bundle = Bundle.toJSON({
       mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
       verificationMaterial: {
         content: { $case: "certificate", certificate: { rawBytes: Buffer.from(leaf) } },
         ...this.#signedTime(entry, signature, signedAt),
       },
-      content: { $case: "dsseEnvelope", dsseEnvelope: dsseOf({ payload, payloadType, signature }) },
+      content: { $case: "dsseEnvelope", dsseEnvelope },
     }) as JsonObject;
     return altered(JSON.stringify(altered(bundle, alter.bundle)), alter.text);
   }
@@ -258,26 +258,17 @@ export class LabSigstore {
     signature: Uint8Array,
     at: Date,
   ): Pick<VerificationMaterial, "tlogEntries" | "timestampVerificationData"> {
-    if (this.kind === "private") {
-      const signedTimestamp = Buffer.from(timestampResponse(this.#authority, signature, at));
-      return { tlogEntries: [], timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp }] } };
-    }
-    const body = toUtf8(JSON.stringify(entry));
-    const tlogEntries = [this.#log.add({ at, kind: "dsse", version: "0.0.1", body })];
-    return { tlogEntries, timestampVerificationData: undefined };
+    if (this.kind === "public")
+      return { tlogEntries: [this.#log.add(toUtf8(JSON.stringify(entry)), at)], timestampVerificationData: undefined };
+    const signedTimestamp = Buffer.from(timestampResponse(this.#authority, signature, at));
+    return { tlogEntries: [], timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp }] } };
   }
 
   #leaf(key: KeyPair, { at, build, release, alter = {} }: WholeOptions): Uint8Array {
     const extensions = release === null ? leafExtensions(build) : releaseExtensions(release);
-    const spec = altered(
-      {
-        ...specOf(key, null),
-        notBefore: at,
-        notAfter: new Date(at.getTime() + 10 * MINUTE),
-        extensions: altered(extensions, alter.extensions),
-      },
-      alter.certificate,
-    );
+    const life = { notBefore: at, notAfter: new Date(at.getTime() + 10 * MINUTE) };
+    const made = { ...specOf(key, null), ...life, extensions: altered(extensions, alter.extensions) };
+    const spec = altered(made, alter.certificate);
     if (this.kind === "private") return issueCertificate(spec, this.#intermediate);
     const tbs = tbsCertificate(spec, this.#intermediate.subject);
     const value = signedCertificateTimestamp(this.#keys.certificateLog, this.#keys.intermediate, tbs, spec.notBefore);
@@ -285,16 +276,16 @@ export class LabSigstore {
     return issueCertificate(altered(logged, alter.logged), this.#intermediate);
   }
 
-  #trustedRoot(): JsonObject {
+  #trustedRoot(rootSpec: CertificateSpec): JsonObject {
     const isPublic = this.kind === "public";
-    const { root, intermediate } = this.#certificates;
+    const root = fromBase64(this.#saved.rootCertificate)!;
     const timestamps = (): CertificateAuthority =>
-      authorityOf("timestamp", [issueCertificate(this.#authority, this.#root), root]);
+      authorityOf("timestamp", [issueCertificate(this.#authority, rootSpec), root]);
     return TrustedRoot.toJSON({
       mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
-      tlogs: isPublic ? [logOf("https://rekor.bootproof.invalid", this.#keys.signatureLog)] : [],
-      certificateAuthorities: [authorityOf("fulcio", [intermediate, root])],
-      ctlogs: isPublic ? [logOf("https://ctfe.bootproof.invalid", this.#keys.certificateLog)] : [],
+      tlogs: isPublic ? [logOf("rekor", this.#keys.signatureLog)] : [],
+      certificateAuthorities: [authorityOf("fulcio", [fromBase64(this.#saved.intermediateCertificate)!, root])],
+      ctlogs: isPublic ? [logOf("ctfe", this.#keys.certificateLog)] : [],
       timestampAuthorities: isPublic ? [] : [timestamps()],
     }) as JsonObject;
   }
@@ -312,14 +303,10 @@ export function labReleasePin(trustedRoot: JsonObject, release: Partial<LabRelea
   return { githubRelease, trustedRoot: { ...trustedRoot } };
 }
 
-/** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */
+/** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER; before that it is text. */
 export function sigstoreExtension(number: number, text: string): ExtensionSpec {
-  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derOf(new Utf8String({ value: text })) };
-}
-
-/** Makes an extension of the older form, whose value is text without DER. */
-export function rawSigstoreExtension(number: number, text: string): ExtensionSpec {
-  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: toUtf8(text) };
+  const value = number < 8 ? toUtf8(text) : derOf(new Utf8String({ value: text }));
+  return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value };
 }
 
 export function uriName(uri: string): ExtensionSpec {
@@ -333,30 +320,20 @@ function leafExtensions(build: LabBuild): ExtensionSpec[] {
   const { issuer, repository, ref, commit, trigger } = build;
   const config = `${repository}/${build.workflow}@${ref}`;
   const signer = build.signer ?? config;
-  const owner = repository.slice(0, repository.lastIndexOf("/"));
-  return [
-    keyUsage(true, KEY_USAGE.digitalSignature),
-    extendedKeyUsage("1.3.6.1.5.5.7.3.3"),
-    uriName(build.identity ?? signer),
-    rawSigstoreExtension(1, issuer),
-    rawSigstoreExtension(2, trigger),
-    rawSigstoreExtension(3, commit),
-    rawSigstoreExtension(5, repository.replace("https://github.com/", "")),
-    rawSigstoreExtension(6, ref),
-    sigstoreExtension(8, issuer),
-    sigstoreExtension(9, signer),
-    sigstoreExtension(10, commit),
-    sigstoreExtension(11, build.runner),
-    sigstoreExtension(12, repository),
-    sigstoreExtension(13, commit),
-    sigstoreExtension(14, ref),
-    sigstoreExtension(15, build.repositoryId),
-    sigstoreExtension(16, owner),
-    sigstoreExtension(18, config),
-    sigstoreExtension(19, commit),
-    sigstoreExtension(20, trigger),
-    sigstoreExtension(21, `${repository}/actions/runs/1/attempts/1`),
-  ];
+  const name = repository.replace("https://github.com/", "");
+  const texts: Readonly<Record<number, string>> = {
+    ...{ 1: issuer, 2: trigger, 3: commit, 5: name, 6: ref, 8: issuer, 9: signer, 10: commit, 11: build.runner },
+    ...{ 12: repository, 13: commit, 14: ref, 15: build.repositoryId },
+    ...{ 16: repository.slice(0, repository.lastIndexOf("/")), 18: config, 19: commit, 20: trigger },
+    21: `${repository}/actions/runs/1/attempts/1`,
+  };
+  const own = Object.entries(texts).map(([number, text]) => sigstoreExtension(Number(number), text));
+  return [...signerExtensions(build.identity ?? signer), ...own];
+}
+
+function signerExtensions(identity: string): ExtensionSpec[] {
+  const usages = [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.3")];
+  return [...usages, uriName(identity)];
 }
 
 function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOptions): JsonObject {
@@ -378,11 +355,7 @@ function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOp
 
 /** Returns the extensions of GitHub's certificate for releases, which names no identity provider. */
 function releaseExtensions({ tenant = "dotcom" }: LabRelease): ExtensionSpec[] {
-  return [
-    keyUsage(true, KEY_USAGE.digitalSignature),
-    extendedKeyUsage("1.3.6.1.5.5.7.3.3"),
-    uriName(`https://${tenant}.releases.github.com`),
-  ];
+  return signerExtensions(`https://${tenant}.releases.github.com`);
 }
 
 /** Returns GitHub's statement: the first subject is the tag's commit, and the others are the files. */
@@ -400,32 +373,17 @@ function releaseStatement(release: LabRelease, { digest, predicateType = RELEASE
   };
 }
 
-/** Returns the bytes that DSSE signs (its PAE). */
-function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
-  return concatBytes(toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `), payload);
-}
-
-interface Signed {
-  readonly payload: Uint8Array;
-  readonly payloadType: string;
-  readonly signature: Uint8Array;
-}
-
-function dsseOf({ payload, payloadType, signature }: Signed): Envelope {
-  return { payload: Buffer.from(payload), payloadType, signatures: [{ sig: Buffer.from(signature), keyid: "" }] };
-}
-
 /** Returns the body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
-function logEntry(signed: Signed, leaf: Uint8Array): JsonObject {
+function logEntry(envelope: Envelope, leaf: Uint8Array): JsonObject {
   const hashOf = (data: Uint8Array): JsonObject => ({ algorithm: "sha256", value: toHex(sha256(data)) });
   const verifier = toBase64(toUtf8(certificatePem(leaf)));
   return {
     apiVersion: "0.0.1",
     kind: "dsse",
     spec: {
-      envelopeHash: hashOf(toUtf8(JSON.stringify(Envelope.toJSON(dsseOf(signed))))),
-      payloadHash: hashOf(signed.payload),
-      signatures: [{ signature: toBase64(signed.signature), verifier }],
+      envelopeHash: hashOf(toUtf8(JSON.stringify(Envelope.toJSON(envelope)))),
+      payloadHash: hashOf(envelope.payload),
+      signatures: [{ signature: toBase64(envelope.signatures[0]!.sig), verifier }],
     },
   };
 }
@@ -433,9 +391,9 @@ function logEntry(signed: Signed, leaf: Uint8Array): JsonObject {
 /** The validity of certificates and keys starts here and lasts for decades, so that tests need no clock. */
 const START = new Date("2020-01-01T00:00:00Z");
 
-function logOf(baseUrl: string, key: KeyPair): TransparencyLogInstance {
+function logOf(service: string, key: KeyPair): TransparencyLogInstance {
   return {
-    baseUrl,
+    baseUrl: `https://${service}.bootproof.invalid`,
     hashAlgorithm: HashAlgorithm.SHA2_256,
     publicKey: {
       rawBytes: Buffer.from(subjectPublicKeyInfo(key)),

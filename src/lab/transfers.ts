@@ -2,11 +2,12 @@
  * Operations that bring keys in, take them out, or delete them. Bundles are sealed as the service's: to a target that
  * `init_import_…` makes, and to that of an export. A text that is no bundle is not opened: its hash is the secret.
  */
-import { createHash, pbkdf2Sync } from "node:crypto";
+import { createHash } from "node:crypto";
 import { fromHex, fromUtf8, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { type keyShapes, makePrivateKeys, makeWallet } from "./new-keys.js";
+import { seedOf } from "./mnemonic.js";
 import type { Organization, PrivateKey, Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import type { Call, Outcome } from "./call.js";
@@ -52,11 +53,10 @@ function hashOf(text: string): Uint8Array {
   return new Uint8Array(createHash("sha512").update(text).digest());
 }
 
-/** Returns the seed of a mnemonic (BIP-39), whose words are not checked. */
 function ofMnemonic(bytes: Uint8Array): { readonly secret: Uint8Array; readonly mnemonic: string } {
-  const mnemonic = fromUtf8(bytes)?.normalize("NFKD") ?? "";
+  const mnemonic = fromUtf8(bytes) ?? "";
   if (mnemonic.split(" ").length % 3 !== 0) throw invalid("parameters.encryptedBundle: expected a mnemonic");
-  return { mnemonic, secret: new Uint8Array(pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512")) };
+  return { mnemonic, secret: seedOf(mnemonic) };
 }
 
 export async function importPrivateKey(call: Call<ReadOf<typeof keyShapes.importPrivateKey>>): Promise<Outcome> {
@@ -70,7 +70,7 @@ export async function importPrivateKey(call: Call<ReadOf<typeof keyShapes.import
   return { result: { ...made[0]! }, addresses: proven };
 }
 
-/** Exports the mnemonic of an imported wallet. The lab has no list of words: of its own it exports the seed in hex. */
+/** Exports the mnemonic, or the seed in hex of a wallet that was imported without one. */
 export async function exportWallet(call: Call<JsonObject>): Promise<Outcome> {
   const { tx, organization, parameters } = call;
   const walletId = String(parameters["walletId"]);

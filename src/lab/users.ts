@@ -4,6 +4,7 @@ import { concatBytes, fromBase64Url, toHex } from "../bytes.js";
 import { decodeCbor } from "../decode/cbor.js";
 import type { JsonObject } from "../decode/json.js";
 import { type ReadOf, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
+import type { PasskeyRegistration } from "./passkey.js";
 import type { ApiKey, Organization, User, UserRecord } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import { type Call, type Outcome, refuseEmpty } from "./call.js";
@@ -128,7 +129,7 @@ function newAuthenticator(requested: ReadOf<typeof authenticatorShape>, now: Dat
   }
 }
 
-export function authenticatorOf(
+function authenticatorOf(
   authenticatorName: string,
   credentialId: string,
   publicKey: string,
@@ -145,6 +146,21 @@ export function authenticatorOf(
     authenticatorName,
     ...createdAt(now),
   };
+}
+
+/** Returns the id of the authenticator. Throws RangeError for an unknown user. */
+export function addPasskey(
+  tx: Transaction,
+  userId: string,
+  { credentialId, publicKey, rpId }: PasskeyRegistration,
+  now: Date,
+): string {
+  const record = tx.get("users", userId);
+  if (record === undefined) throw new RangeError(`there is no user ${userId}`);
+  const authenticator = authenticatorOf("passkey", credentialId, publicKey, now);
+  const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
+  putUser(tx, { ...record, relyingParties }, { authenticators: [...record.user.authenticators, authenticator] }, now);
+  return String(authenticator["authenticatorId"]);
 }
 
 /** The token of a provider is not verified. */

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type AddressFormat, type Curve, formatOf, whyNoFormat } from "./addresses-of.js";
-import { ed25519PublicKey, pointOf } from "./noble.js";
+import { ed25519PublicKey, pointOf } from "./curves.js";
 
 const HARDENED = 0x80000000;
 

@@ -14,7 +14,6 @@ import {
   type ProvenanceOptions,
   labProvenancePin,
   labReleasePin,
-  rawSigstoreExtension,
   sigstoreExtension,
   uriName,
 } from "../../src/lab/sigstore.js";
@@ -125,7 +124,7 @@ const SIGNERS: Row[] = [
 ];
 
 function issuer(number: 1 | 8): ReturnType<typeof sigstoreExtension> {
-  return (number === 8 ? sigstoreExtension : rawSigstoreExtension)(number, LAB_BUILD.issuer);
+  return sigstoreExtension(number, LAB_BUILD.issuer);
 }
 
 const SUBJECTS: Row[] = [

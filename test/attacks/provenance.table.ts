@@ -17,7 +17,6 @@ import {
   type ProvenanceOptions,
   type SavedSigstore,
   labProvenancePin,
-  rawSigstoreExtension,
   sigstoreExtension,
   uriName,
 } from "../../src/lab/sigstore.js";
@@ -146,7 +145,7 @@ const SIGNERS: Row[] = [
     ],
   ]),
   ["extension .12 twice, the same", extensions((all) => [...all, sigstoreExtension(12, repository)])],
-  ["extension .12 in the older raw form", instead(12, rawSigstoreExtension(12, repository))],
+  ["extension .12 in the older raw form", instead(12, withValue(toUtf8(repository)))],
   ["extension .12 as a PrintableString", instead(12, withValue(derPrintableString(repository)))],
   ["extension .12 with bytes behind it", instead(12, withValue(Uint8Array.of(...derUtf8String(repository), 0)))],
   ["extension .12 with a zero byte", instead(12, sigstoreExtension(12, `${repository}\0.evil`))],

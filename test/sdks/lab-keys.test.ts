@@ -6,6 +6,8 @@ import {
   encryptWalletToBundle,
   generateP256KeyPair,
 } from "@turnkey/crypto";
+import { createHash } from "node:crypto";
+import { english, mnemonicToAccount } from "viem/accounts";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { startLab } from "../../src/lab/index.js";
@@ -46,6 +48,24 @@ describe("keys of the lab", () => {
     expect(await opened(whole.exportBundle, true)).toBe(MNEMONIC);
     const one = await client["exportWalletAccount"]!({ address: FIRST, ...toTarget });
     expect(await opened(one.exportBundle)).toBe(OF_FIRST);
+  });
+
+  it.each([12, 24])("that the lab made are exported as a mnemonic of %i words, of their addresses", async (length) => {
+    const accounts = [account("m/44'/60'/0'/0/0")];
+    const made = await client["createWallet"]!({ walletName: `of ${length}`, accounts, mnemonicLength: length });
+    const { exportBundle } = await client["exportWallet"]!({ walletId: made["walletId"], ...toTarget });
+    const mnemonic = await opened(exportBundle, true);
+    const bits = mnemonic.split(" ").map((word) => english.indexOf(word).toString(2).padStart(11, "0"));
+    const [entropy, checksum] = [bits.join("").slice(0, (length * 32) / 3), bits.join("").slice((length * 32) / 3)];
+    const hash = createHash("sha256").update(Buffer.from(entropy.match(/.{8}/g)!.map((byte) => Number(`0b${byte}`))));
+    expect(checksum).toBe(
+      hash
+        .digest()[0]!
+        .toString(2)
+        .padStart(8, "0")
+        .slice(0, length / 3),
+    );
+    expect([mnemonicToAccount(mnemonic).address]).toEqual(made["addresses"]);
   });
 
   it("are imported and exported as private keys", async () => {
