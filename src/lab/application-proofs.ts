@@ -1,16 +1,14 @@
-/** App proofs of the caller's applications: their forms, and their faults. */
+/** App proofs of the caller's applications: their forms, and how lies alter them. */
 import { typedOptions } from "../decode/options.js";
 import { randomBytes } from "node:crypto";
-import { concatBytes, toHex, toUtf8 } from "../bytes.js";
-import type { CheckId } from "../checks.js";
+import { toHex, toUtf8 } from "../bytes.js";
 import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
-import { faultNamed } from "./behaviour.js";
-import { Integer } from "asn1js";
 import { derOf, integer, sequence } from "./asn1.js";
+import type { ApplicationFaultName } from "./faults.js";
 import { type QosKeyPair, qosSign } from "./qos.js";
 
 /** How an application writes its app proofs. */
@@ -42,24 +40,16 @@ export interface Signed {
   readonly signature: Uint8Array;
 }
 
-interface ApplicationFaultFacts {
-  readonly what: string;
-  /**
-   * The checks that fail for the app proof and the boot proof of the application's `ephemeralKey`, under its policy, if
-   * the caller expects the values of its request and a challenge that it has not sent before.
-   */
-  readonly fails: readonly CheckId[];
-}
-
-interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
+/** What a lie of an application changes: one step of the making of its app proofs. */
+export interface ApplicationLie {
   /** The index of the replica that signs. Default: 0. */
   readonly replica?: number;
   readonly replays?: true;
   readonly payload?: (payload: JsonObject, challenge: string) => JsonObject;
-  /** Whether the fault can be shown with this signature. Signatures are random, so signing is repeated until it can. */
+  /** Whether the lie can be shown with this signature. Signatures are random, so signing is repeated until it can. */
   readonly canShow?: (raw: Uint8Array) => boolean;
   readonly publicKey?: (whole: Uint8Array) => Uint8Array;
-  /** Returns the signature in a form of the fault. */
+  /** Returns the signature in a form of the lie. */
   readonly signature?: (raw: Uint8Array) => Uint8Array;
 }
 
@@ -97,81 +87,6 @@ const SIGN_SHAPES: MembersOf<SignOptions> = {
   challenge: optional(matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge")),
 };
 
-const DER_LIMIT = 72;
-
-const BEHAVIOURS = {
-  "another-replica": {
-    what: "another replica signed: a genuine proof, but not of the key that the application names",
-    fails: ["app.key"],
-    replica: 1,
-  },
-  "another-request": {
-    what: "a genuine proof of another request: only type, timestampMs and the challenge are the same",
-    fails: ["app.request"],
-    payload: ofAnotherRequest,
-  },
-  replayed: {
-    what: "the last proof that it made without a fault is sent again",
-    fails: ["app.request"],
-    replays: true,
-  },
-  "another-challenge": {
-    what: "a genuine proof of this request, but with another caller's challenge",
-    fails: ["app.request"],
-    payload: (payload, pointer) => changedAt(payload, stepsOf(pointer), pointer, otherChallenge) as JsonObject,
-  },
-  "encryption-half": {
-    what: "the key is the encryption half of the attested one",
-    fails: ["app.key"],
-    publicKey: (whole: Uint8Array): Uint8Array => whole.slice(0, P256_POINT_LENGTH),
-  },
-  "der-leading-zero": {
-    what: "the signature is DER, but its first integer has an extra zero byte",
-    fails: ["app.decode"],
-    canShow: (raw: Uint8Array): boolean => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
-    signature: (raw: Uint8Array): Uint8Array => {
-      const [r, s] = halves(raw);
-      return derOf(sequence(new Integer({ valueHex: concatBytes(Uint8Array.of(0), r) }), integer(s)));
-    },
-  },
-  "der-trailing-bytes": {
-    what: "the signature is DER, followed by an extra byte",
-    fails: ["app.decode"],
-    canShow: (raw: Uint8Array): boolean => derSignature(raw).length < DER_LIMIT,
-    signature: (raw: Uint8Array): Uint8Array => concatBytes(derSignature(raw), Uint8Array.of(0)),
-  },
-  "der-negative-integers": {
-    what: "the signature is DER whose integers are negative: they lack their leading zero bytes",
-    fails: ["app.decode"],
-    canShow: (raw: Uint8Array): boolean => halves(raw).every(isHigh),
-    signature: (raw: Uint8Array): Uint8Array => {
-      const [r, s] = halves(raw);
-      const header = Uint8Array.of(0x02, P256_SCALAR_LENGTH);
-      const content = concatBytes(header, r, header, s);
-      return concatBytes(Uint8Array.of(0x30, content.length), content);
-    },
-  },
-} satisfies Readonly<Record<string, ApplicationBehaviour & ApplicationFaultFacts>>;
-
-export type ApplicationFaultName = keyof typeof BEHAVIOURS;
-
-interface ApplicationFault extends ApplicationFaultFacts {
-  readonly name: ApplicationFaultName;
-}
-
-/** The faults of {@link LabApplication.sign}. */
-export const APPLICATION_FAULTS: readonly ApplicationFault[] = Object.entries(BEHAVIOURS).map(
-  ([name, { what, fails }]) => ({ name: name as ApplicationFaultName, what, fails }),
-);
-
-/**
- * Returns how an app proof with this fault is made. For null, returns how one without a fault is made. Throws
- * RangeError for an unknown name.
- */
-export function behaviourOf(name: string | null): ApplicationBehaviour {
-  return name === null ? {} : faultNamed<ApplicationFaultName, ApplicationBehaviour>(BEHAVIOURS, name);
-}
-
 /** Reads a form. Throws TypeError if it is invalid. */
 export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
   const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
@@ -191,7 +106,7 @@ export function payloadText(payload: string | JsonObject): string {
 }
 
 /** Signs a payload, with the fault in it. Throws TypeError if the payload has nothing that the fault could alter. */
-export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBehaviour, challenge?: string): Signed {
+export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationLie, challenge?: string): Signed {
   const text = alteredText(payload, behaviour, challenge ?? "/challenge");
   let signature = qosSign(key, toUtf8(text));
   while (behaviour.canShow?.(signature) === false) signature = qosSign(key, toUtf8(text));
@@ -203,14 +118,14 @@ export function proofOf(
   { text, publicKey, signature }: Signed,
   form: Required<AppProofForm>,
   options: AppProofForm,
-  fault: ApplicationBehaviour,
+  fault: ApplicationLie,
 ): JsonObject {
   const shownKey = (fault.publicKey ?? KEYS[options.key ?? form.key])(publicKey);
   const shownSignature = (fault.signature ?? SIGNATURES[options.signature ?? form.signature])(signature);
   return NAMES[options.names ?? form.names](toHex(shownKey), text, toHex(shownSignature));
 }
 
-function alteredText(payload: string, { payload: alter }: ApplicationBehaviour, challenge: string): string {
+function alteredText(payload: string, { payload: alter }: ApplicationLie, challenge: string): string {
   if (alter === undefined) return payload;
   const json = jsonOf(payload);
   if (!isJsonObject(json)) throw new TypeError("payload: the fault needs the text of a JSON object");
@@ -225,22 +140,39 @@ function jsonOf(text: string): JsonValue | undefined {
   }
 }
 
-function ofAnotherRequest(payload: JsonObject, challenge: string): JsonObject {
-  const kept = new Set(["/type", "/timestampMs", challenge]);
-  const changed = otherValues(payload, "", kept) as JsonObject;
-  if (JSON.stringify(changed) !== JSON.stringify(payload)) return changed;
+/** Changes all values but type, time and challenge. */
+export function ofAnotherRequest(payload: JsonObject, challenge: string): JsonObject {
+  const kept = ["/type", "/timestampMs", challenge];
+  const changed = mapped(payload, "", (value, pointer) => {
+    if (kept.includes(pointer)) return value;
+    return typeof value === "object" ? undefined : otherValue(value);
+  });
+  if (JSON.stringify(changed) !== JSON.stringify(payload)) return changed as JsonObject;
   throw new TypeError(`payload: the fault needs a value beside type, timestampMs and ${challenge}`);
 }
 
-function otherValues(value: JsonValue, pointer: string, kept: ReadonlySet<string>): JsonValue {
-  if (kept.has(pointer)) return value;
-  if (Array.isArray(value)) return value.map((item, index) => otherValues(item, `${pointer}/${index}`, kept));
-  if (!isJsonObject(value)) return otherValue(value);
-  const changed = Object.entries(value).map(([name, member]) => {
+/** Changes the challenge alone. */
+export function withAnotherChallenge(payload: JsonObject, challenge: string): JsonObject {
+  const changed = mapped(payload, "", (value, pointer) =>
+    pointer === challenge ? otherChallenge(value, pointer) : undefined,
+  );
+  if (JSON.stringify(changed) !== JSON.stringify(payload)) return changed as JsonObject;
+  throw new TypeError(`payload${challenge}: missing, but the fault must alter it`);
+}
+
+type ChangeAt = (value: JsonValue, pointer: string) => JsonValue | undefined;
+
+/** Replaces what `change` returns a value for, by its pointer (RFC 6901), and looks into all else. */
+function mapped(value: JsonValue, pointer: string, change: ChangeAt): JsonValue {
+  const changed = change(value, pointer);
+  if (changed !== undefined) return changed;
+  if (Array.isArray(value)) return value.map((item, index) => mapped(item, `${pointer}/${index}`, change));
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => {
     const step = name.replaceAll("~", "~0").replaceAll("/", "~1");
-    return [name, otherValues(member, `${pointer}/${step}`, kept)] as const;
+    return [name, mapped(member, `${pointer}/${step}`, change)] as const;
   });
-  return Object.fromEntries(changed);
+  return Object.fromEntries(members);
 }
 
 function otherValue(value: JsonValue): JsonValue {
@@ -274,37 +206,16 @@ function otherChallenge(value: JsonValue, pointer: string): JsonValue {
   );
 }
 
-/** Returns the steps of a pointer (RFC 6901). */
-function stepsOf(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function changedAt(
-  value: JsonValue | undefined,
-  [step, ...rest]: readonly string[],
-  pointer: string,
-  change: (value: JsonValue, pointer: string) => JsonValue,
-): JsonValue {
-  if (step === undefined && value !== undefined) return change(value, pointer);
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, step!))
-    throw new TypeError(`payload${pointer}: missing, but the fault must alter it`);
-  const changed = changedAt((value as JsonObject)[step!], rest, pointer, change);
-  return Array.isArray(value) ? value.with(Number(step), changed) : { ...value, [step!]: changed };
-}
-
-function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
+export function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
   return [raw.slice(0, P256_SCALAR_LENGTH), raw.slice(P256_SCALAR_LENGTH)];
 }
 
 /** Returns whether the highest bit is set. DER would read such an integer as negative. */
-function isHigh(integer: Uint8Array): boolean {
+export function isHigh(integer: Uint8Array): boolean {
   return integer[0]! > 0x7f;
 }
 
 /** Returns an ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
-function derSignature(raw: Uint8Array): Uint8Array {
+export function derSignature(raw: Uint8Array): Uint8Array {
   return derOf(sequence(...halves(raw).map(integer)));
 }

@@ -10,16 +10,18 @@ import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, matching, optional, text } from "../decode/shapes.js";
 import {
   type AppProofForm,
-  type ApplicationFaultName,
+  type ApplicationLie,
   type SignOptions,
   type Signed,
-  behaviourOf,
   payloadText,
   proofOf,
   readForm,
   readSignOptions,
   sign,
 } from "./application-proofs.js";
+import { faultNamed } from "./lie.js";
+import type { ApplicationFaultName } from "./faults.js";
+import { APPLICATION_LIES } from "./lies.js";
 import { type Fleet, type ReplicaInfo, newSets } from "./fleet.js";
 import type { Misbehaviour } from "./misbehaviour.js";
 import { type LabMember, generateQosKeyPair, qosSign, sha256 } from "./qos.js";
@@ -168,6 +170,11 @@ interface Parts {
   readonly misbehaviour: Misbehaviour;
 }
 
+/** Returns what a lie changes, or nothing for null. Throws RangeError for an unknown name. */
+function lieNamed(name: ApplicationFaultName | null): ApplicationLie {
+  return name === null ? {} : faultNamed(APPLICATION_LIES, name).application!;
+}
+
 export function runApplication(
   { name, form, answer }: WantedApplication,
   release: SavedRelease,
@@ -180,7 +187,7 @@ export function runApplication(
   const replica = async (index: number): Promise<SavedEnclave> => {
     const honest = await state.transact((tx) => fleet.replica(appId, index, tx));
     if (honest === undefined) throw new RangeError(`${name} runs in ${index} enclave only: another was stopped`);
-    return misbehaviour.running(honest, state);
+    return mislie.running(honest, state);
   };
   const policyFile = (commitment: "live" | "setup"): PolicyFile =>
     fleet.deploymentPolicy(release, commitment) as unknown as PolicyFile;
@@ -190,7 +197,7 @@ export function runApplication(
     deploymentId,
     organizationId: release.deployment!.organizationId,
     get enclaves() {
-      return misbehaviour.enclaves(fleet.replicas(appId), state);
+      return mislie.enclaves(fleet.replicas(appId), state);
     },
     get ephemeralKey() {
       return this.enclaves[0]!.ephemeralKey;
@@ -211,19 +218,19 @@ export function runApplication(
       return own;
     },
     setFault: (fault) => {
-      behaviourOf(fault);
+      lieNamed(fault);
       own = fault;
     },
     sign: async (payload, given = {}) => {
       const options = readSignOptions(given);
       const { fault = own } = options;
       const asText = payloadText(payload);
-      const behaviour = behaviourOf(fault);
-      const earlier = behaviour.replays ? last : null;
-      const { key } = await replica(behaviour.replica ?? 0);
-      const signed = earlier ?? sign(key, asText, behaviour, options.challenge);
-      if (fault === null || behaviour.replays) last = signed;
-      const proof = proofOf(signed, form, options, behaviour);
+      const lie = lieNamed(fault);
+      const earlier = lie.replays ? last : null;
+      const { key } = await replica(lie.replica ?? 0);
+      const signed = earlier ?? sign(key, asText, lie, options.challenge);
+      if (fault === null || lie.replays) last = signed;
+      const proof = proofOf(signed, form, options, lie);
       return answer === null ? proof : answer(signed.text, proof);
     },
     signBytes: async (bytes) => {

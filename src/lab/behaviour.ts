@@ -2,6 +2,7 @@
 import type { CheckId } from "../checks.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import type { SignedPolicyCode } from "../signed-policy/index.js";
+import type { ApplicationLie } from "./application-proofs.js";
 import type { AppProofAlterations } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { Forge, type ForgeOptions } from "./forge.js";
@@ -100,6 +101,8 @@ export interface Behaviour extends FaultFacts {
   readonly list?: (items: readonly JsonObject[], listing: Listing) => readonly JsonObject[];
   /** Replaces the index of the first item of a page after an id. */
   readonly pageStart?: (start: number) => number;
+  /** Alters the app proofs of the caller's applications. */
+  readonly application?: ApplicationLie;
   /** The operations that respond with not found. */
   readonly refuses?: readonly string[];
 }

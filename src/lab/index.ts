@@ -1,8 +1,16 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { AUTH_FAULTS, type AuthFault, FAULTS, FEED_FAULTS, type FaultName, type FeedFault } from "./faults.js";
+export {
+  APPLICATION_FAULTS,
+  AUTH_FAULTS,
+  type ApplicationFaultName,
+  type AuthFault,
+  FAULTS,
+  FEED_FAULTS,
+  type FaultName,
+  type FeedFault,
+} from "./faults.js";
 export type { ApplicationOptions, LabApplication } from "./applications.js";
-export { APPLICATION_FAULTS, type ApplicationFaultName } from "./application-proofs.js";
 export { type ApiKeyPair, stampWithApiKey } from "./api-key.js";
 export { SoftwarePasskey } from "./passkey.js";
 export { writeLabFiles } from "./files.js";

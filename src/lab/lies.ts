@@ -4,11 +4,15 @@
  * for its app proofs. They are roughly in the order of the checks that fail. Lies of boots are in `boot-faults.ts`.
  */
 import { randomUUID } from "node:crypto";
-import { toHex, toUtf8 } from "../bytes.js";
+import { Integer } from "asn1js";
+import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import type { SignedPolicyCode } from "../signed-policy/index.js";
 import { generateApiKey } from "./api-key.js";
+import { derSignature, halves, isHigh, ofAnotherRequest, withAnotherChallenge } from "./application-proofs.js";
+import { derOf, integer, sequence } from "./asn1.js";
 import {
   type AlterActivity,
   type Answering,
@@ -284,6 +288,67 @@ const SIGNS_PAYLOADS = ["sign_raw_payload", "sign_raw_payloads", VERIFIED_CALLS]
 const SIGN_UP = { needs: ["signup", "signup_v2"], fails: [] };
 const LOG_IN = { needs: ["oauth_login", "otp_login", "otp_login_v2"] };
 const TARGET = { needs: ["otp_init_v2"] };
+
+const DER_LIMIT = 72;
+
+/** Of the caller's applications. `fails` is of a caller who expects the values of a request and a new challenge. */
+export const APPLICATION_LIES = behaviours({
+  "another-replica": {
+    what: "another replica signed: a genuine proof, but not of the key that the application names",
+    fails: ["app.key"],
+    application: { replica: 1 },
+  },
+  "another-request": {
+    what: "a genuine proof of another request: only type, timestampMs and the challenge are the same",
+    fails: ["app.request"],
+    application: { payload: ofAnotherRequest },
+  },
+  replayed: {
+    what: "the last proof that it made without a fault is sent again",
+    fails: ["app.request"],
+    application: { replays: true },
+  },
+  "another-challenge": {
+    what: "a genuine proof of this request, but with another caller's challenge",
+    fails: ["app.request"],
+    application: { payload: withAnotherChallenge },
+  },
+  "encryption-half": {
+    what: "the key is the encryption half of the attested one",
+    fails: ["app.key"],
+    application: { publicKey: (whole) => whole.slice(0, P256_POINT_LENGTH) },
+  },
+  "der-leading-zero": {
+    what: "the signature is DER, but its first integer has an extra zero byte",
+    fails: ["app.decode"],
+    application: {
+      canShow: (raw) => !isHigh(raw) && raw[0] !== 0,
+      signature: (raw) => {
+        const [r, s] = halves(raw);
+        return derOf(sequence(new Integer({ valueHex: concatBytes(Uint8Array.of(0), r) }), integer(s)));
+      },
+    },
+  },
+  "der-trailing-bytes": {
+    what: "the signature is DER, followed by an extra byte",
+    fails: ["app.decode"],
+    application: {
+      canShow: (raw) => derSignature(raw).length < DER_LIMIT,
+      signature: (raw) => concatBytes(derSignature(raw), Uint8Array.of(0)),
+    },
+  },
+  "der-negative-integers": {
+    what: "the signature is DER whose integers are negative: they lack their leading zero bytes",
+    fails: ["app.decode"],
+    application: {
+      canShow: (raw) => halves(raw).every(isHigh),
+      signature: (raw) => {
+        const [r, s] = halves(raw).map((valueHex) => new Integer({ valueHex }));
+        return derOf(sequence(r!, s!));
+      },
+    },
+  },
+});
 
 export const LIES = {
   ...DOCUMENT_FAULTS,
@@ -830,4 +895,5 @@ export const LIES = {
       feed.reads++ % 2 === 0 ? feed.text : feed.older + feed.other().line,
     ),
   }),
+  ...APPLICATION_LIES,
 };

@@ -37,6 +37,7 @@ import {
   forge,
   hex,
   lab,
+  lie,
   inManifest,
   manifest,
   otherLab,
@@ -158,7 +159,7 @@ const manifests: [string, Alterations][] = [
   ["bytes that are nothing", bytesOf("v2", () => toUtf8("manifest"))],
   ["JSON that ends early", asText((text) => text.slice(0, -1))],
   ["text after the JSON", asText((text) => `${text} {}`)],
-  ["a second version member", asText((text) => text.replace('"version"', '"version":"v2","version"'))],
+  ["a second version member", lie("duplicated-member")],
   [
     "a second threshold in the manifest set",
     asText((text) => text.replace('"threshold"', '"threshold":1,"threshold"')),
@@ -537,12 +538,12 @@ const compressed = concatBytes(
 );
 
 const approvalAttacks: [string, Alterations][] = [
-  ["one of two", approvals((list) => list.slice(0, 1))],
+  ["one of two", lie("missing-approvals")],
   ["none", approvals(() => [])],
   ["one member twice", approvals(([first]) => [first!, first!])],
   ["one member twice, with two signatures", approvals((_, hash) => [approve(hash, alice), approve(hash, alice)])],
   ["enough, and one member twice", approvals((list, hash) => [...list, approve(hash, bob)])],
-  ["one of an outsider", approvals(([first], hash) => [first!, approve(hash, mallory)])],
+  ["one of an outsider", lie("outsider-approval")],
   ["enough, and one of an outsider", approvals((list, hash) => [...list, approve(hash, mallory)])],
   [
     "an outsider's key under a member's alias",
@@ -914,11 +915,11 @@ const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
 const debugPivot: Alterations = inManifest("pivot", { debugMode: true });
 
 const debug: [string, Alterations][] = [
-  ["all of PCR0 to PCR2 zero", zeroed(0, 1, 2)],
+  ["all of PCR0 to PCR2 zero", lie("debug-mode")],
   ["PCR0 zero", zeroed(0)],
   ["PCR1 zero", zeroed(1)],
   ["PCR2 zero", zeroed(2)],
-  ["an application in debug mode, v2", debugPivot],
+  ["an application in debug mode, v2", lie("debug-application")],
   ["an application in debug mode, v1", { version: "v1", ...debugPivot }],
   ["a legacy enclave in debug mode", { generation: "legacy", version: "v0", ...zeroed(0, 1, 2) }],
 ];

@@ -25,6 +25,7 @@ import {
   document,
   flip,
   lab,
+  lie,
   otherLab,
   overwrite,
   failing,
@@ -163,7 +164,7 @@ const links: [string, Alterations, Attack["fails"]?][] = [
     certificate(CHAIN.leaf, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) })),
   ],
   ["the zone signed by another key", certificate(CHAIN.zone, () => ({ issuerKey: generateKeyPair("secp384r1") }))],
-  ["the leaf signed by another key", certificate(CHAIN.leaf, () => ({ issuerKey: generateKeyPair("secp384r1") }))],
+  ["the leaf signed by another key", lie("forged-leaf")],
   [
     "the leaf signed by the region's key",
     certificate(CHAIN.leaf, () => ({ issuerKey: lab.pki.chainSpecs(AT)[CHAIN.region]!.key })),

@@ -27,7 +27,10 @@ import {
   labDeployment,
   labPolicy,
 } from "../../src/lab/forge.js";
+import type { Behaviour, TargetEnclave } from "../../src/lab/behaviour.js";
+import type { FaultName } from "../../src/lab/faults.js";
 import type { KeyPair } from "../../src/lab/keys.js";
+import { LIES } from "../../src/lab/lies.js";
 import type { CertificateSpec } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
@@ -113,6 +116,13 @@ export interface Accepted {
   readonly warns?: readonly CheckId[];
   /** The ids that are skipped. */
   readonly skips?: readonly CheckId[];
+}
+
+const LIES_BY_NAME: Readonly<Record<FaultName, Behaviour>> = LIES;
+
+/** What a lie of the lab's boots alters. */
+export function lie(name: FaultName): Alterations {
+  return LIES_BY_NAME[name].forge!({ at: AT, key: lab.ephemeralKey, forge: lab } as TargetEnclave);
 }
 
 /** Rows of a table by their names. */

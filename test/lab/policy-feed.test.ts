@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type SignedPolicy, type SignedPolicyState, openSignedPolicy } from "../../src/signed-policy/index.js";
 import { verifyEvidence } from "../../src/index.js";
 import { LIES } from "../../src/lab/lies.js";
-import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, startLab } from "../../src/lab/index.js";
+import { APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { query, renameWallet } from "./support.js";
 
@@ -137,7 +137,7 @@ describe("the faults of feeds", () => {
   });
 
   it("are listed apart from those of the service", () => {
-    const names = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name);
+    const names = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...APPLICATION_FAULTS].map(({ name }) => name);
     expect(names).toEqual(Object.keys(LIES));
     expect(FEED_FAULTS).toHaveLength(15);
     expect(FEED_FAULTS.every(({ name }) => name.startsWith("feed-"))).toBe(true);
