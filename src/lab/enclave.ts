@@ -132,15 +132,7 @@ export class SoftwareEnclave {
   }
 
   appProof(payload: JsonObject, alter: AppProofAlterations = {}): JsonObject {
-    const text = altered(JSON.stringify(altered(payload, alter.payload)), alter.text);
-    const signature = altered(qosSign(alter.signer ?? this.ephemeralKey, toUtf8(text)), alter.signature);
-    const json = {
-      scheme: APP_PROOF_SCHEME,
-      publicKey: toHex(this.ephemeralKey.publicKey),
-      proofPayload: text,
-      signature: toHex(signature),
-    };
-    return altered<JsonObject>(json, alter.json);
+    return appProofBy(this.ephemeralKey, payload, alter);
   }
 
   #pcrs(): Map<number, Uint8Array> {
@@ -163,6 +155,15 @@ export class SoftwareEnclave {
     pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));
     if (manifestCommitment) pcrs.set(MANIFEST_COMMITMENT_PCR, manifestCommitmentPcr(manifestHash));
   }
+}
+
+/** Makes an app proof by an ephemeral key. */
+export function appProofBy(key: QosKeyPair, payload: JsonObject, alter: AppProofAlterations = {}): JsonObject {
+  const text = altered(JSON.stringify(altered(payload, alter.payload)), alter.text);
+  const signature = altered(qosSign(alter.signer ?? key, toUtf8(text)), alter.signature);
+  const publicKey = toHex(key.publicKey);
+  const json = { scheme: APP_PROOF_SCHEME, publicKey, proofPayload: text, signature: toHex(signature) };
+  return altered<JsonObject>(json, alter.json);
 }
 
 /** The head of a map of indefinite length, and its end. */

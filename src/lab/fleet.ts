@@ -3,15 +3,13 @@
  * remains available. Enclaves reboot before their certificates expire.
  */
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
-import { otherMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type ManifestVersion, manifestEncodings } from "../decode/manifest/index.js";
 import { certificatePem } from "../verify/trust-anchor.js";
-import type { AppProofAlterations, Generation } from "./enclave.js";
-import { SoftwareEnclave, labMeasurements } from "./enclave.js";
+import { type Generation, appProofBy, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki } from "./pki.js";
-import { type QosKeyPair, generateMembers, generateQosKeyPair, makeManifest, manifestHash, sha256 } from "./qos.js";
+import { type QosKeyPair, generateMembers, generateQosKeyPair, sha256 } from "./qos.js";
 import type { SavedApplication, SavedDeployment, SavedEnclave, SavedFleet, SavedRelease } from "./records.js";
 import { APPS, type App, type ReleaseOptions, TOKEN_APPS, type TokenApp, isApp, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
@@ -46,16 +44,9 @@ const FIRST_NONCE = 20_260_900;
 const REPLICAS = 2;
 
 export function newFleet(): SavedFleet {
-  return {
-    pki: new NitroPki().save(),
-    quorumKeys: newQuorumKeys(),
-    ...newSets(),
-  };
-}
-
-export function newQuorumKeys(): SavedFleet["quorumKeys"] {
-  const names = [...APPS, ...TOKEN_APPS].map((name) => [name, generateQosKeyPair()]);
-  return Object.fromEntries(names) as SavedFleet["quorumKeys"];
+  const keys = [...APPS, ...TOKEN_APPS].map((name) => [name, generateQosKeyPair()]);
+  const quorumKeys = Object.fromEntries(keys) as SavedFleet["quorumKeys"];
+  return { pki: new NitroPki().save(), quorumKeys, ...newSets() };
 }
 
 export function newSets(): Pick<SavedFleet, "operators" | "shareholders"> {
@@ -72,9 +63,8 @@ type ReleaseParts = Pick<SavedApplication, "quorumKey" | "operators" | "sharehol
   Omit<NonNullable<ConstructorParameters<typeof Forge>[0]>, "quorumKey">;
 
 interface Running {
-  readonly info: ReplicaInfo & { readonly app: string };
+  readonly saved: SavedEnclave;
   readonly release: SavedRelease;
-  readonly enclave: SoftwareEnclave;
 }
 
 export class Fleet {
@@ -102,7 +92,10 @@ export class Fleet {
 
   /** The running enclaves of the service's own applications. */
   get enclaves(): EnclaveInfo[] {
-    return [...this.#running.values()].flatMap(({ info: { app, ...info } }) => (isApp(app) ? [{ ...info, app }] : []));
+    return [...this.#running.values()].flatMap((one) => {
+      const { app } = one.saved;
+      return isApp(app) ? [{ ...infoOf(one), app }] : [];
+    });
   }
 
   /** Returns a policy that pins every release of the service that has `pinned` set. */
@@ -171,7 +164,7 @@ export class Fleet {
 
   /** Boots an enclave, which replaces the one with the same id. The earlier boot proof remains available. */
   boot(release: SavedRelease & { readonly app: App }, tx: Transaction): EnclaveInfo {
-    return { ...this.#boot(release, tx).info, app: release.app };
+    return { ...infoOf(this.#boot(release, tx)), app: release.app };
   }
 
   /** Boots all enclaves of the application again. Their earlier boot proofs remain available. */
@@ -182,42 +175,35 @@ export class Fleet {
 
   /** Returns the running enclaves of one of the caller's applications. */
   replicas(appId: string): ReplicaInfo[] {
-    return this.#replicas(appId).map(({ info }) => otherMembers(info, "app"));
+    return this.#replicas(appId).map(infoOf);
   }
 
   /** Returns the enclave with this index; undefined if the application has fewer. */
   replica(appId: string, index: number, tx: Transaction): SavedEnclave | undefined {
     const running = this.#replicas(appId)[index];
-    return running && tx.get("enclaves", this.#renewed(running, tx).info.ephemeralKey);
+    return running && this.#renewed(running, tx).saved;
   }
 
   #replicas(app: string): Running[] {
-    return [...this.#running.values()].filter(({ info }) => info.app === app);
+    return [...this.#running.values()].filter(({ saved }) => saved.app === app);
   }
 
   #boot(release: SavedRelease, tx: Transaction, enclaveId = releaseId(release)): Running {
     const key = generateQosKeyPair();
     const setupKey = release.deployment && generateQosKeyPair();
-    const saved = {
-      enclaveId,
-      app: release.app,
-      release: release.name,
-      bootedAt: this.#now().getTime(),
-      key,
-      ...(setupKey && { setupKey }),
-    };
+    const at = { enclaveId, app: release.app, release: release.name, bootedAt: this.#now().getTime() };
+    const saved = { ...at, key, ...(setupKey && { setupKey }) };
     tx.put("enclaves", toHex(key.publicKey), saved);
-    const running = { info: infoOf(saved, release, key), release, enclave: this.#softwareEnclave(release, key) };
-    tx.afterwards(() => this.#running.set(enclaveId, running));
-    return running;
+    tx.afterwards(() => this.#running.set(enclaveId, { saved, release }));
+    return { saved, release };
   }
 
   /** Stops an enclave. Throws RangeError for the last enclave of an application. */
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
-    const left = this.#replicas(stopped.info.app);
-    if (left.length === 1) throw new RangeError(`${enclaveId} is the last enclave of ${stopped.info.app}`);
+    const { app } = stopped.saved;
+    if (this.#replicas(app).length === 1) throw new RangeError(`${enclaveId} is the last enclave of ${app}`);
     this.#running.delete(enclaveId);
   }
 
@@ -226,33 +212,29 @@ export class Fleet {
     const running = this.#replicas(app);
     const chosen = running[this.#turn++ % running.length];
     if (chosen === undefined) throw new Error(`no enclave of ${app} is running`);
-    return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
+    return appProofBy(this.#renewed(chosen, tx).saved.key, payload(this.#now()));
   }
 
   /**
    * Returns the service's enclave that booted last. For a caller's application, returns the first replica, which signs.
    */
   latest(app: string, tx: Transaction): ReplicaInfo | undefined {
-    return this.#latest(app, tx)?.info;
+    const running = this.#latest(app, tx);
+    return running && infoOf(running);
   }
 
   #latest(app: string, tx: Transaction): Running | undefined {
     const running = this.#replicas(app);
     if (running.length === 0) return undefined;
     const latest = isApp(app)
-      ? running.reduce((last, one) => (one.info.bootedAt >= last.info.bootedAt ? one : last))
+      ? running.reduce((last, one) => (one.saved.bootedAt >= last.saved.bootedAt ? one : last))
       : running[0]!;
     return this.#renewed(latest, tx);
   }
 
   /** Makes an app proof by the enclave that {@link latest} returns. */
   latestAppProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
-    return this.#latest(app, tx)!.enclave.appProof(payload(this.#now()));
-  }
-
-  /** Signs with the key of an earlier enclave, for faults. */
-  resign(saved: SavedEnclave, release: SavedRelease, payload: JsonObject, alter: AppProofAlterations): JsonObject {
-    return this.#softwareEnclave(release, saved.key).appProof(payload, alter);
+    return appProofBy(this.#latest(app, tx)!.saved.key, payload(this.#now()));
   }
 
   /** Returns the boot proof of an enclave. It is made when somebody first wants it, and stays the same in this run. */
@@ -302,7 +284,7 @@ export class Fleet {
   attest(enclaveId: string, nonce: Uint8Array): JsonObject {
     const running = this.#running.get(enclaveId);
     if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
-    return this.forgeBootProof(running.release, this.#now(), running.enclave.ephemeralKey, { nonce });
+    return this.forgeBootProof(running.release, this.#now(), running.saved.key, { nonce });
   }
 
   /** Returns the boot proof of a genuine enclave that never signed anything. */
@@ -390,31 +372,13 @@ export class Fleet {
   }
 
   #renewed(running: Running, tx: Transaction): Running {
-    const due = running.info.bootedAt.getTime() + LEAF_LIFE_MS - RENEWAL_MS;
-    return this.#now().getTime() < due ? running : this.#boot(running.release, tx, running.info.enclaveId);
-  }
-
-  #softwareEnclave(release: SavedRelease, ephemeralKey: QosKeyPair): SoftwareEnclave {
-    const forge = this.forge(release);
-    const hash = manifestHash(makeManifest(release.manifestVersion, forge.manifestParts()));
-    return new SoftwareEnclave({
-      pki: forge.pki,
-      measurements: forge.measurements,
-      manifestHash: hash,
-      generation: release.generation,
-      ephemeralKey,
-    });
+    const due = running.saved.bootedAt + LEAF_LIFE_MS - RENEWAL_MS;
+    return this.#now().getTime() < due ? running : this.#boot(running.release, tx, running.saved.enclaveId);
   }
 }
 
-function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): Running["info"] {
-  return {
-    enclaveId: saved.enclaveId,
-    app: saved.app,
-    release: release.name,
-    manifestVersion: release.manifestVersion,
-    generation: release.generation,
-    ephemeralKey: toHex(key.publicKey),
-    bootedAt: new Date(saved.bootedAt),
-  };
+function infoOf({ saved, release }: Running): ReplicaInfo {
+  const { manifestVersion, generation } = release;
+  const at = { enclaveId: saved.enclaveId, release: release.name, bootedAt: new Date(saved.bootedAt) };
+  return { ...at, manifestVersion, generation, ephemeralKey: toHex(saved.key.publicKey) };
 }

@@ -14,7 +14,7 @@ import {
 import { authProxyResources } from "./auth-proxy.js";
 import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { addressDerivationPayload } from "./enclave.js";
-import { type EnclaveInfo, Fleet, newFleet, newQuorumKeys } from "./fleet.js";
+import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { type KeyPair, generateKeyPair } from "./keys.js";
@@ -219,12 +219,9 @@ async function openInstallation(
 ): Promise<{ fleet: Fleet; seed: Seed; webhookKey: KeyPair }> {
   const kept = state.get("installation", "lab");
   const made = kept ?? { fleet: newFleet(), webhookKey: generateKeyPair("ed25519") };
-  // A folder of an earlier version has no keys of tokens.
-  const quorumKeys = { ...(kept && newQuorumKeys()), ...made.fleet.quorumKeys };
-  const installation = { ...made, fleet: { ...made.fleet, quorumKeys } };
-  const fleet = new Fleet(installation.fleet, now);
+  const fleet = new Fleet(made.fleet, now);
   await state.transact((tx) => {
-    tx.put("installation", "lab", installation);
+    tx.put("installation", "lab", made);
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else bootAgain(fleet, tx);
   });
@@ -234,10 +231,10 @@ async function openInstallation(
     kept?.seed ??
     (await state.transact((tx) => {
       const created = createSeed(tx, fleet, now());
-      tx.put("installation", "lab", { ...installation, seed: created });
+      tx.put("installation", "lab", { ...made, seed: created });
       return created;
     }));
-  return { fleet, seed, webhookKey: installation.webhookKey };
+  return { fleet, seed, webhookKey: made.webhookKey };
 }
 
 /**

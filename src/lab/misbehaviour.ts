@@ -14,6 +14,7 @@ import {
   faultNamed,
   payloadOf,
 } from "./behaviour.js";
+import { appProofBy } from "./enclave.js";
 import type { FaultName } from "./faults.js";
 import { LIES } from "./lies.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
@@ -185,23 +186,18 @@ export class Misbehaviour {
   /** Signs the payload again, with the enclave that replaces the signer. */
   #movedTo(proof: JsonObject, reader: Reader): JsonObject {
     const booted = this.#enclaveNow(String(proof["publicKey"]), reader);
-    return booted === undefined ? proof : this.#sign(booted.saved, payloadOf(proof), reader);
+    return booted === undefined ? proof : appProofBy(booted.saved.key, payloadOf(proof));
   }
 
   #signed(like: JsonObject, payload: JsonObject, reader: Reader): JsonObject {
     const saved = this.#enclave(String(like["publicKey"]), reader);
-    return saved === undefined ? like : this.#sign(saved, payload, reader);
-  }
-
-  #sign(saved: SavedEnclave, payload: JsonObject, reader: Reader): JsonObject {
-    return this.#fleet.resign(saved, this.#targetOf(saved, reader).release, payload, {});
+    return saved === undefined ? like : appProofBy(saved.key, payload);
   }
 
   #resigned(proof: JsonObject, alter: NonNullable<Behaviour["appProof"]>, answering: Answering): JsonObject {
     const saved = this.#enclave(String(proof["publicKey"]), answering.reader);
     if (saved === undefined) return proof;
-    const target = this.#targetOf(saved, answering.reader);
-    return this.#fleet.resign(saved, target.release, payloadOf(proof), alter(target, answering));
+    return appProofBy(saved.key, payloadOf(proof), alter(this.#targetOf(saved, answering.reader), answering));
   }
 
   #enclave(key: string, reader: Reader): SavedEnclave | undefined {

@@ -213,7 +213,7 @@ function newAccounts(
   { accounts: known }: HasAccounts = NO_ACCOUNTS,
 ): Wallet["accounts"] {
   const requested = given as readonly (Account & { readonly name?: string })[];
-  const named = [...known, ...requested].map(({ path, addressFormat = "" }) => `${path} ${addressFormat}`);
+  const named = [...known, ...requested].map(({ path, addressFormat }) => `${path} ${addressFormat}`);
   if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
   const fault = requested.map(accountFault).find((one) => one !== undefined);
   if (fault !== undefined) throw invalid(`parameters.accounts: ${fault}`);

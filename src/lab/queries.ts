@@ -22,7 +22,7 @@ import { policyJson } from "./policies.js";
 import { invalid, notFound } from "./refusal.js";
 import { type Answer, type LabQuery, answers, query, showsAll, showsOne, tableOf } from "./rows.js";
 import { tagsOf } from "./tags.js";
-import { type Timestamp, timestamp } from "./timestamp.js";
+import type { Timestamp } from "./timestamp.js";
 import { privateKeyOf, walletOf } from "./transfers.js";
 import { credentialsOf, owned, ownedOf, userOf } from "./users.js";
 import { keyAt, keyOfSecret } from "./wallet.js";
@@ -131,25 +131,11 @@ export const LAB_QUERIES = tableOf({
   ),
   listUsers: query("", ({ state, organization }) => ({ users: usersOf(state, organization) })),
   listUserTags: query("", ({ state, organization }) => ({ userTags: tagsOf(state, organization) })),
-  getApiKey: query(object({ apiKeyId: text }), ({ state, organization, parameters: { apiKeyId } }) => ({
-    apiKey: oneOfId(credentialsOf(state, organization, "apiKeys"), "apiKeyId", apiKeyId),
-  })),
-  getApiKeys: query(object({ userId: optional(text) }), ({ state, organization, parameters }) => ({
-    apiKeys: credentialsOf(state, organization, "apiKeys", parameters.userId),
-  })),
-  getAuthenticator: query(object({ authenticatorId: text }), ({ state, organization, parameters }) => ({
-    authenticator: oneOfId(
-      credentialsOf(state, organization, "authenticators"),
-      "authenticatorId",
-      parameters.authenticatorId,
-    ),
-  })),
-  getAuthenticators: query(object({ userId: text }), ({ state, organization, parameters }) => ({
-    authenticators: credentialsOf(state, organization, "authenticators", parameters.userId),
-  })),
-  getOauthProviders: clients("getOauthProviders", ({ state, organization, parameters }) => ({
-    oauthProviders: credentialsOf(state, organization, "oauthProviders", parameters.userId),
-  })),
+  getApiKey: query("apiKeyId", credential("apiKeys", "apiKey", "apiKeyId")),
+  getApiKeys: query("userId?", credentials("apiKeys")),
+  getAuthenticator: query("authenticatorId", credential("authenticators", "authenticator", "authenticatorId")),
+  getAuthenticators: query("userId", credentials("authenticators")),
+  getOauthProviders: clients("getOauthProviders", credentials("oauthProviders")),
   getOauth2Credential: showsOne("oauth2CredentialId"),
   listOauth2Credentials: showsAll(),
   getMfaPolicy: showsOne("userId mfaPolicyId"),
@@ -254,7 +240,7 @@ function listWalletAccounts(question: Question<ReadOf<typeof walletAccounts>>): 
     ownedOf(question.state.all("wallets"), organization)
       .filter((wallet) => (walletId ?? wallet.walletId) === wallet.walletId)
       .flatMap((wallet) =>
-        wallet.accounts.filter(isUsable).map((account) => ({
+        wallet.accounts.map((account) => ({
           id: account.walletAccountId,
           at: millisecondsOf(account.createdAt),
           record: () => ({
@@ -269,9 +255,9 @@ function listWalletAccounts(question: Question<ReadOf<typeof walletAccounts>>): 
 function getWalletAccount(question: Question<ReadOf<typeof walletAccount>>): JsonObject {
   const { walletId, address, path } = question.parameters;
   const wallet = walletOf(question.state, question.organization, walletId);
-  const account = wallet.accounts
-    .filter(isUsable)
-    .find((one) => (address ?? one.address) === one.address && (path ?? one.path) === one.path);
+  const account = wallet.accounts.find(
+    (one) => (address ?? one.address) === one.address && (path ?? one.path) === one.path,
+  );
   if (account === undefined) throw notFound(`wallet ${walletId} has no such account`);
   const isAsked = ({ organizationId }: Organization): boolean => organizationId === wallet.organizationId;
   const [shownAccount] = listed(question, "get_wallet_account", (organization) =>
@@ -327,10 +313,22 @@ function quorumOf({ rootUserIds, rootQuorumThreshold: threshold = 1 }: Organizat
   return { rootQuorum: { threshold, userIds: [...rootUserIds] } };
 }
 
-function oneOfId(credentials: readonly JsonObject[], member: string, id: string): JsonObject {
-  const found = credentials.find((one) => one[member] === id);
-  if (found === undefined) throw notFound(`there is no ${member} ${id} in the organization`);
-  return found;
+type Credentials = Parameters<typeof credentialsOf>[2];
+
+/** Shows the credentials of one user, or of all. */
+function credentials(member: Credentials): (question: Question<JsonObject>) => JsonObject {
+  return ({ state, organization, parameters: { userId } }) => ({
+    [member]: credentialsOf(state, organization, member, userId as string | undefined),
+  });
+}
+
+function credential(member: Credentials, as: string, idMember: string): (question: Question<JsonObject>) => JsonObject {
+  return ({ state, organization, parameters }) => {
+    const id = parameters[idMember]!;
+    const found = credentialsOf(state, organization, member).find((one) => one[idMember] === id);
+    if (found === undefined) throw notFound(`there is no ${idMember} ${String(id)} in the organization`);
+    return { [as]: found };
+  };
 }
 
 /** Returns the activity with the faults that are on. `operation` names the operation that returns the activity. */
@@ -396,37 +394,26 @@ function withoutClientFees(vault: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
 }
 
-/** A wallet of an older data folder has no time. */
-const UNKNOWN_TIME = timestamp(new Date(0));
-
-function millisecondsOf({ seconds, nanos }: Timestamp = UNKNOWN_TIME): number {
+function millisecondsOf({ seconds, nanos }: Timestamp): number {
   return Number(seconds) * 1000 + Number(nanos) / 1e6;
 }
 
 function walletJson(wallet: Wallet): JsonObject {
-  const { walletId, walletName, createdAt = UNKNOWN_TIME, exported = false, imported = false } = wallet;
+  const { walletId, walletName, createdAt, exported = false, imported = false } = wallet;
   return { walletId, walletName, createdAt, updatedAt: createdAt, exported, imported };
-}
-
-type UsableAccount = WalletAccount & Required<Pick<WalletAccount, "walletAccountId" | "curve" | "addressFormat">>;
-
-/** Returns whether the account has an id, a curve and a format, which those of older data folders do not. */
-function isUsable(account: WalletAccount): account is UsableAccount {
-  const { walletAccountId, curve, addressFormat } = account;
-  return walletAccountId !== undefined && curve !== undefined && addressFormat !== undefined;
 }
 
 /** A record never changes, and lists have many of them. */
 const PUBLIC_KEYS = new WeakMap<object, string>();
 
-function publicKeyOf(account: UsableAccount, seed: string): string {
+function publicKeyOf(account: WalletAccount, seed: string): string {
   const publicKey = PUBLIC_KEYS.get(account) ?? toHex(keyAt(fromHex(seed)!, account).publicKey);
   PUBLIC_KEYS.set(account, publicKey);
   return publicKey;
 }
 
-function accountJson({ organizationId, walletId, seed }: Wallet, account: UsableAccount): JsonObject {
-  const { walletAccountId, curve, path, addressFormat, address, name, createdAt = UNKNOWN_TIME } = account;
+function accountJson({ organizationId, walletId, seed }: Wallet, account: WalletAccount): JsonObject {
+  const { walletAccountId, curve, path, addressFormat, address, name, createdAt } = account;
   const derivation = { curve, pathFormat: "PATH_FORMAT_BIP32", path, addressFormat, address };
   const publicKey = seed === undefined ? {} : { publicKey: publicKeyOf(account, seed) };
   const times = { createdAt, updatedAt: createdAt };

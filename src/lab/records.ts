@@ -78,26 +78,25 @@ export interface Kept extends Owned {
   readonly record: JsonObject;
 }
 
-/** An account. In older data folders it has only address and path, and its wallet has no seed, so it cannot sign. */
 export interface WalletAccount {
   readonly address: string;
   readonly path: string;
-  readonly addressFormat?: AddressFormat;
-  readonly curve?: Curve;
-  readonly walletAccountId?: string;
+  readonly addressFormat: AddressFormat;
+  readonly curve: Curve;
+  readonly walletAccountId: string;
   readonly name?: string;
-  readonly createdAt?: Timestamp;
+  readonly createdAt: Timestamp;
 }
 
 export interface Wallet extends Owned {
   readonly walletId: string;
   readonly walletName: string;
   readonly accounts: readonly WalletAccount[];
-  /** The seed in hex. */
+  /** The seed in hex. A wallet of `addAccounts` has none, and cannot sign. */
   readonly seed?: string;
   /** The mnemonic, unless the wallet was imported without one. */
   readonly mnemonic?: string;
-  readonly createdAt?: Timestamp;
+  readonly createdAt: Timestamp;
   readonly imported?: boolean;
   readonly exported?: boolean;
 }

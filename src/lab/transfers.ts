@@ -118,7 +118,7 @@ export function deleteKeys(table: "wallets" | "privateKeys") {
 
 export function deleteWalletAccounts({ tx, organization, parameters }: Call<JsonObject>): Outcome {
   const walletAccountIds = parameters["walletAccountIds"] as string[];
-  const isDeleted = ({ walletAccountId = "" }: Wallet["accounts"][number]): boolean =>
+  const isDeleted = ({ walletAccountId }: Wallet["accounts"][number]): boolean =>
     walletAccountIds.includes(walletAccountId);
   const wallets = ownedOf(tx.all("wallets"), organization).filter(({ accounts }) => accounts.some(isDeleted));
   const found = wallets.flatMap(({ accounts }) => accounts.filter(isDeleted));
