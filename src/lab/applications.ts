@@ -19,7 +19,7 @@ import {
   readSignOptions,
   sign,
 } from "./application-proofs.js";
-import { faultNamed } from "./lie.js";
+import { faultNamed } from "./behaviour.js";
 import type { ApplicationFaultName } from "./faults.js";
 import { APPLICATION_LIES } from "./lies.js";
 import { type Fleet, type ReplicaInfo, newSets } from "./fleet.js";
@@ -187,7 +187,7 @@ export function runApplication(
   const replica = async (index: number): Promise<SavedEnclave> => {
     const honest = await state.transact((tx) => fleet.replica(appId, index, tx));
     if (honest === undefined) throw new RangeError(`${name} runs in ${index} enclave only: another was stopped`);
-    return mislie.running(honest, state);
+    return misbehaviour.running(honest, state);
   };
   const policyFile = (commitment: "live" | "setup"): PolicyFile =>
     fleet.deploymentPolicy(release, commitment) as unknown as PolicyFile;
@@ -197,7 +197,7 @@ export function runApplication(
     deploymentId,
     organizationId: release.deployment!.organizationId,
     get enclaves() {
-      return mislie.enclaves(fleet.replicas(appId), state);
+      return misbehaviour.enclaves(fleet.replicas(appId), state);
     },
     get ephemeralKey() {
       return this.enclaves[0]!.ephemeralKey;

@@ -23,7 +23,7 @@ export type ApplicationFaultName = keyof typeof APPLICATION_LIES;
  * `fails` has the checks that fail for the app proof and the boot proof of the application's `ephemeralKey`, under its
  * policy, if the caller expects the values of its request and a challenge that it has not sent before.
  */
-export interface ApplicationFault extends Pick<LabFault, "what" | "fails"> {
+interface ApplicationFault extends Pick<LabFault, "what" | "fails"> {
   readonly name: ApplicationFaultName;
 }
 

@@ -316,9 +316,11 @@ function quorumOf({ rootUserIds, rootQuorumThreshold: threshold = 1 }: Organizat
 type Credentials = Parameters<typeof credentialsOf>[2];
 
 /** Shows the credentials of one user, or of all. */
-function credentials(member: Credentials): (question: Question<JsonObject>) => JsonObject {
+function credentials(
+  member: Credentials,
+): (question: Question<{ readonly userId?: string | undefined }>) => JsonObject {
   return ({ state, organization, parameters: { userId } }) => ({
-    [member]: credentialsOf(state, organization, member, userId as string | undefined),
+    [member]: credentialsOf(state, organization, member, userId),
   });
 }
 
