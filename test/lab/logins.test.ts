@@ -5,7 +5,7 @@ import { type ApiKeyPair, stampWithApiKey, startLab } from "../../src/lab/index.
 import { openSealed } from "../../src/lab/session.js";
 import { bundleData, claimsOf } from "../../src/lab/tokens.js";
 import { ANY_USER, verifySessionToken, verifySignedBundle } from "../../src/token/verify.js";
-import { toHex } from "../../src/bytes.js";
+import { fromUtf8 } from "../../src/bytes.js";
 import { type Json, TARGET_PUBLIC_KEY, completed, envelope, query, send, statusOf, submit } from "./support.js";
 
 const lab = await startLab();
@@ -156,7 +156,7 @@ describe("bundles of keys", () => {
     } as const;
     expect((await verifySignedBundle(wallet["exportBundle"], options)).verdict).toBe("verified");
     const data = bundleData(wallet["exportBundle"]);
-    expect(toHex(await openSealed(JSON.stringify(data), privateKey))).toMatch(/^[0-9a-f]{256}$/);
+    expect(fromUtf8(await openSealed(JSON.stringify(data), privateKey))).toMatch(/^(?:[a-z]+ ){11}[a-z]+$/);
     await expect(openSealed(JSON.stringify(data), generateApiKey().privateKey)).rejects.toThrow("does not open");
   });
 
