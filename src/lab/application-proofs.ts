@@ -6,9 +6,8 @@ import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
-import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
+import { type MembersOf, keyOf, optional } from "../decode/shapes.js";
 import { derOf, integer, sequence } from "./asn1.js";
-import type { ApplicationFaultName } from "./faults.js";
 import { type QosKeyPair, qosSign } from "./qos.js";
 
 /** How an application writes its app proofs. */
@@ -22,13 +21,6 @@ export interface AppProofForm {
    * `standard`.
    */
   readonly names?: keyof typeof NAMES;
-}
-
-export interface SignOptions extends AppProofForm {
-  /** The fault to use for this proof instead of the application's fault; null means no fault. */
-  readonly fault?: ApplicationFaultName | null;
-  /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
-  readonly challenge?: string;
 }
 
 /** Signed data, from which app proofs of all forms are made. */
@@ -75,27 +67,16 @@ const NAMES = {
   }),
 };
 
-const FORM_SHAPES: MembersOf<AppProofForm> = {
+export const FORM_SHAPES: MembersOf<AppProofForm> = {
   key: optional(keyOf(KEYS)),
   signature: optional(keyOf(SIGNATURES)),
   names: optional(keyOf(NAMES)),
-};
-
-const SIGN_SHAPES: MembersOf<SignOptions> = {
-  ...FORM_SHAPES,
-  fault: nullish(text as Shape<never>),
-  challenge: optional(matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge")),
 };
 
 /** Reads a form. Throws TypeError if it is invalid. */
 export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
   const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
   return { key, signature, names };
-}
-
-/** Reads the options. Throws TypeError if they are invalid. */
-export function readSignOptions(options: SignOptions): SignOptions {
-  return typedOptions("options", options, SIGN_SHAPES);
 }
 
 /** Returns the payload as text. Throws TypeError unless it is a text or an object. */

@@ -7,16 +7,15 @@ import { SHA256_LENGTH } from "../decode/lengths.js";
 import { bareDigest } from "../decode/manifest/image-digest.js";
 import { type PivotManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, matching, optional, text } from "../decode/shapes.js";
+import { type MembersOf, type Shape, list, matching, nullish, optional, text } from "../decode/shapes.js";
 import {
   type AppProofForm,
+  FORM_SHAPES,
   type ApplicationLie,
-  type SignOptions,
   type Signed,
   payloadText,
   proofOf,
   readForm,
-  readSignOptions,
   sign,
 } from "./application-proofs.js";
 import { faultNamed } from "./behaviour.js";
@@ -45,6 +44,13 @@ export interface ApplicationOptions {
    * form.
    */
   readonly sign?: AppProofForm | ApplicationAnswer;
+}
+
+interface SignOptions extends AppProofForm {
+  /** The fault to use for this proof instead of the application's fault; null means no fault. */
+  readonly fault?: ApplicationFaultName | null;
+  /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
+  readonly challenge?: string;
 }
 
 export interface LabApplication {
@@ -102,6 +108,12 @@ const OPTION_SHAPES: MembersOf<ApplicationOptions> = {
   binaryDigest: plain,
   args: optional(list(text)),
   sign: optional(plain),
+};
+
+const SIGN_SHAPES: MembersOf<SignOptions> = {
+  ...FORM_SHAPES,
+  fault: nullish(text as Shape<never>),
+  challenge: optional(matching(/^(?:\/(?:[^~/]|~[01])*)+$/, "a JSON pointer such as /challenge")),
 };
 
 /** Reads the options. Throws TypeError if they are invalid. */
@@ -182,6 +194,7 @@ export function runApplication(
 ): LabApplication {
   const { app: appId, name: deploymentId } = release;
   let own: ApplicationFaultName | null = null;
+  const faultNow = (): ApplicationFaultName | null => own ?? misbehaviour.ofApplications;
   /** The last data signed without a fault, which a replay returns again. */
   let last: Signed | null = null;
   const replica = async (index: number): Promise<SavedEnclave> => {
@@ -200,7 +213,7 @@ export function runApplication(
       return misbehaviour.enclaves(fleet.replicas(appId), state);
     },
     get ephemeralKey() {
-      return this.enclaves[0]!.ephemeralKey;
+      return misbehaviour.enclaves(fleet.replicas(appId), state)[0]!.ephemeralKey;
     },
     get policyFile() {
       return policyFile("live");
@@ -215,15 +228,15 @@ export function runApplication(
       return parsePolicy(policyFile("setup"));
     },
     get fault() {
-      return own;
+      return faultNow();
     },
     setFault: (fault) => {
       lieNamed(fault);
       own = fault;
     },
     sign: async (payload, given = {}) => {
-      const options = readSignOptions(given);
-      const { fault = own } = options;
+      const options = typedOptions("options", given, SIGN_SHAPES);
+      const { fault = faultNow() } = options;
       const asText = payloadText(payload);
       const lie = lieNamed(fault);
       const earlier = lie.replays ? last : null;

@@ -15,7 +15,7 @@ import {
   payloadOf,
 } from "./behaviour.js";
 import { appProofBy } from "./enclave.js";
-import type { FaultName } from "./faults.js";
+import type { ApplicationFaultName, FaultName } from "./faults.js";
 import { LIES } from "./lies.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
@@ -68,6 +68,12 @@ export class Misbehaviour {
 
   feed(honest: PolicyFeed): string | Promise<string> {
     return this.#on.find(({ behaviour }) => behaviour.feed)?.behaviour.feed!(honest) ?? honest.text;
+  }
+
+  /** The lie of all the caller's applications. */
+  get ofApplications(): ApplicationFaultName | null {
+    const found = this.#on.find(({ behaviour }) => behaviour.application);
+    return (found?.name ?? null) as ApplicationFaultName | null;
   }
 
   /** Returns whether the operation must respond with not found. */

@@ -104,8 +104,8 @@ export const LAB_OPERATIONS = tableOf({
   removeOrganizationFeature: submit("name", removeFeature),
   setIpAllowlist: accepts("publicKey? enabled?! rules?[cidr label?] onEvaluationError?"),
   removeIpAllowlist: accepts("publicKey?"),
-  createWebhookEndpoint: submit("url name subscriptions?[eventType filtersJson? isActive?!]", createEndpoint),
-  updateWebhookEndpoint: submit("endpointId url? name? isActive?!", updateEndpoint),
+  createWebhookEndpoint: submit("url name subscriptions?[eventType filtersJson? isActive?!]", putEndpoint),
+  updateWebhookEndpoint: submit("endpointId url? name? isActive?!", putEndpoint),
   deleteWebhookEndpoint: deletes("endpointId", ENDPOINT),
 
   // Users and their credentials.
@@ -333,21 +333,16 @@ function removeFeature({ tx, organization, parameters }: Call<JsonObject>): Outc
   return { result: { features } };
 }
 
-/** Keeps an endpoint, to which activities are delivered as to the webhook of a feature. */
-function createEndpoint({ tx, organization: { organizationId }, parameters }: Call<JsonObject>): Outcome {
-  checkWebhookUrl(String(parameters["url"]));
-  const endpointId = randomUUID();
-  const webhookEndpoint = { endpointId, organizationId, isActive: true, ...parameters };
+/** Keeps an endpoint, to which activities are delivered as to the webhook of a feature, or changes it. */
+function putEndpoint({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+  if (parameters["url"] !== undefined) checkWebhookUrl(String(parameters["url"]));
+  const { organizationId } = organization;
+  const { endpointId: given } = parameters;
+  const before = given === undefined ? undefined : keptOf(tx, organization, ENDPOINT.of, String(given)).record;
+  const endpointId = String(given ?? randomUUID());
+  const webhookEndpoint = { organizationId, isActive: true, ...before, ...parameters, endpointId };
   tx.put("kept", endpointId, { organizationId, kind: ENDPOINT.of, id: endpointId, record: webhookEndpoint });
   return { result: { endpointId, webhookEndpoint } };
-}
-
-function updateEndpoint({ tx, organization, parameters }: Call<JsonObject>): Outcome {
-  if (parameters["url"] !== undefined) checkWebhookUrl(String(parameters["url"]));
-  const kept = keptOf(tx, organization, ENDPOINT.of, String(parameters["endpointId"]));
-  const webhookEndpoint = { ...kept.record, ...parameters };
-  tx.put("kept", kept.id, { ...kept, record: webhookEndpoint });
-  return { result: { endpointId: kept.id, webhookEndpoint } };
 }
 
 function setWrapperState({ tx, organization, parameters }: Call<JsonObject>): Outcome {

@@ -200,7 +200,14 @@ export interface Seed {
   readonly childOrganizationId: string;
   /** The key of a root user. */
   readonly apiKey: ApiKeyPair;
-  readonly ids: SeedIds;
+  readonly ids: {
+    readonly userId: string;
+    readonly walletId: string;
+    readonly userTagId: string;
+    readonly policyId: string;
+    readonly spareApiKeyId: string;
+    readonly fiatOnrampCredentialId: string;
+  };
   /** Id of the activity that created the wallet. It has app proofs of the wallet's addresses. */
   readonly walletActivityId: string;
   /** A user to whom policies apply, and who may rename wallets if a second user approves. */
@@ -212,15 +219,6 @@ export interface Seed {
     readonly walletActivityId: string;
     readonly apiKey: ApiKeyPair;
   };
-}
-
-interface SeedIds {
-  readonly userId: string;
-  readonly walletId: string;
-  readonly userTagId: string;
-  readonly policyId: string;
-  readonly spareApiKeyId: string;
-  readonly fiatOnrampCredentialId: string;
 }
 
 export interface Tables {

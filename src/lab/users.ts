@@ -123,27 +123,26 @@ function newAuthenticator(requested: ReadOf<typeof authenticatorShape>, now: Dat
     const keyAt = CREDENTIAL_ID_AT + ((data[CREDENTIAL_ID_AT - 2]! << 8) | data[CREDENTIAL_ID_AT - 1]!);
     const key = decodeCbor(data.subarray(keyAt)) as Map<number, Uint8Array>;
     const publicKey = toHex(concatBytes(Uint8Array.of(4), key.get(-2)!, key.get(-3)!));
-    return { ...authenticatorOf(authenticatorName, made.credentialId, publicKey, now), transports: made.transports };
+    const facts = { authenticatorName, credentialId: made.credentialId, publicKey };
+    return { ...authenticatorOf(facts, now), transports: made.transports };
   } catch {
     throw invalid("parameters: an attestation object does not hold a passkey of P-256");
   }
 }
 
+/** `facts` are the id of the credential, its name and its point. */
 function authenticatorOf(
-  authenticatorName: string,
-  credentialId: string,
-  publicKey: string,
+  { publicKey, ...facts }: Readonly<Record<"authenticatorName" | "credentialId" | "publicKey", string>>,
   now: Date,
 ): User["authenticators"][number] {
   return {
     transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"],
     attestationType: "none",
     aaguid: "00000000-0000-0000-0000-000000000000",
-    credentialId,
     model: "software passkey",
     credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
     authenticatorId: randomUUID(),
-    authenticatorName,
+    ...facts,
     ...createdAt(now),
   };
 }
@@ -157,7 +156,7 @@ export function addPasskey(
 ): string {
   const record = tx.get("users", userId);
   if (record === undefined) throw new RangeError(`there is no user ${userId}`);
-  const authenticator = authenticatorOf("passkey", credentialId, publicKey, now);
+  const authenticator = authenticatorOf({ authenticatorName: "passkey", credentialId, publicKey }, now);
   const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
   putUser(tx, { ...record, relyingParties }, { authenticators: [...record.user.authenticators, authenticator] }, now);
   return String(authenticator["authenticatorId"]);

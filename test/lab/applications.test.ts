@@ -18,9 +18,9 @@ import {
   type LabOptions,
   startLab,
 } from "../../src/lab/index.js";
-import type { SignOptions } from "../../src/lab/application-proofs.js";
 import { type Json, failing, query } from "./support.js";
 
+type SignOptions = NonNullable<Parameters<LabApplication["sign"]>[1]>;
 const DIGEST = createHash("sha256").update("a binary").digest();
 const ARGS = ["--host", "0.0.0.0", "--port", "3000"];
 const ANSWER = { type: "APP_PROOF_TYPE_QUOTE", amount: "100", rates: [{ bid: 1.5, open: true }], note: null };
@@ -357,6 +357,13 @@ describe("a fault of an application", () => {
     expect((await quotes.sign(text, { fault: "another-replica" }))["publicKey"]).toBe(quotes.enclaves[1]!.ephemeralKey);
     quotes.setFault(null);
     expect((await quotes.sign(text))["publicKey"]).toBe(quotes.ephemeralKey);
+    lab.setFault("encryption-half");
+    expect((await quotes.sign(text))["publicKey"]).toBe(quotes.ephemeralKey.slice(0, 130));
+    expect([quotes.fault, (await quotes.sign(text, { fault: null }))["publicKey"]]).toEqual([
+      "encryption-half",
+      quotes.ephemeralKey,
+    ]);
+    lab.setFault(null);
     const unknown = "no-such-fault" as ApplicationFaultName;
     expect(() => quotes.setFault(unknown)).toThrow(RangeError);
     await expect(quotes.sign(text, { fault: unknown })).rejects.toThrow(RangeError);
