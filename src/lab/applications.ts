@@ -187,21 +187,38 @@ function lieNamed(name: ApplicationFaultName | null): ApplicationLie {
   return name === null ? {} : faultNamed(APPLICATION_LIES, name).application!;
 }
 
+type Replica = (index: number) => Promise<SavedEnclave>;
+type Prove = (payload: string | JsonObject, options: SignOptions) => Promise<JsonObject>;
+
+function proverOf({ form, answer }: WantedApplication, replica: Replica): Prove {
+  /** The last data signed without a fault, which a replay returns again. */
+  let last: Signed | null = null;
+  return async (payload, { fault = null, challenge, ...options }) => {
+    const asText = payloadText(payload);
+    const lie = lieNamed(fault);
+    const earlier = lie.replays ? last : null;
+    const { key } = await replica(lie.replica ?? 0);
+    const signed = earlier ?? sign(key, asText, lie, challenge);
+    if (fault === null || lie.replays) last = signed;
+    const proof = proofOf(signed, form, options, lie);
+    return answer === null ? proof : answer(signed.text, proof);
+  };
+}
+
 export function runApplication(
-  { name, form, answer }: WantedApplication,
+  wanted: WantedApplication,
   release: SavedRelease,
   { state, fleet, misbehaviour }: Parts,
 ): LabApplication {
-  const { app: appId, name: deploymentId } = release;
+  const [{ name }, { app: appId, name: deploymentId }] = [wanted, release];
   let own: ApplicationFaultName | null = null;
   const faultNow = (): ApplicationFaultName | null => own ?? misbehaviour.ofApplications;
-  /** The last data signed without a fault, which a replay returns again. */
-  let last: Signed | null = null;
-  const replica = async (index: number): Promise<SavedEnclave> => {
+  const replica: Replica = async (index) => {
     const honest = await state.transact((tx) => fleet.replica(appId, index, tx));
     if (honest === undefined) throw new RangeError(`${name} runs in ${index} enclave only: another was stopped`);
     return misbehaviour.running(honest, state);
   };
+  const prove = proverOf(wanted, replica);
   const policyFile = (commitment: "live" | "setup"): PolicyFile =>
     fleet.deploymentPolicy(release, commitment) as unknown as PolicyFile;
   return {
@@ -237,14 +254,7 @@ export function runApplication(
     sign: async (payload, given = {}) => {
       const options = typedOptions("options", given, SIGN_SHAPES);
       const { fault = faultNow() } = options;
-      const asText = payloadText(payload);
-      const lie = lieNamed(fault);
-      const earlier = lie.replays ? last : null;
-      const { key } = await replica(lie.replica ?? 0);
-      const signed = earlier ?? sign(key, asText, lie, options.challenge);
-      if (fault === null || lie.replays) last = signed;
-      const proof = proofOf(signed, form, options, lie);
-      return answer === null ? proof : answer(signed.text, proof);
+      return prove(payload, { ...options, fault });
     },
     signBytes: async (bytes) => {
       const { key } = await replica(0);

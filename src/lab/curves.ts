@@ -2,12 +2,16 @@
  * What the lab uses of `@noble`, loaded with the first use: loading it takes as long as half a start, and a start needs
  * only public keys, which Node makes.
  */
-import { ECDH, createECDH, createPrivateKey, createPublicKey, getCurves, sign } from "node:crypto";
+import { ECDH, type KeyObject, createECDH, createPrivateKey, createPublicKey, getCurves, sign } from "node:crypto";
 import { createRequire } from "node:module";
+import type * as Nist from "@noble/curves/nist.js";
+import type * as Koblitz from "@noble/curves/secp256k1.js";
+import type * as Blake from "@noble/hashes/blake2.js";
+import type * as Legacy from "@noble/hashes/legacy.js";
 import { concatBytes, fromHex } from "../bytes.js";
 
 const load = createRequire(import.meta.url);
-const koblitz = () => load("@noble/curves/secp256k1.js") as typeof import("@noble/curves/secp256k1.js");
+const koblitz = (): typeof Koblitz => load("@noble/curves/secp256k1.js") as typeof Koblitz;
 
 export const noble = {
   get secp256k1() {
@@ -17,13 +21,13 @@ export const noble = {
     return koblitz().schnorr;
   },
   get p256() {
-    return (load("@noble/curves/nist.js") as typeof import("@noble/curves/nist.js")).p256;
+    return (load("@noble/curves/nist.js") as typeof Nist).p256;
   },
   get ripemd160() {
-    return (load("@noble/hashes/legacy.js") as typeof import("@noble/hashes/legacy.js")).ripemd160;
+    return (load("@noble/hashes/legacy.js") as typeof Legacy).ripemd160;
   },
   get blake2b() {
-    return (load("@noble/hashes/blake2.js") as typeof import("@noble/hashes/blake2.js")).blake2b;
+    return (load("@noble/hashes/blake2.js") as typeof Blake).blake2b;
   },
 };
 
@@ -47,7 +51,7 @@ export function uncompressed(point: Uint8Array): Uint8Array {
 /** The PKCS#8 of an Ed25519 key before its 32 bytes (RFC 8410 section 7). */
 const ED25519 = fromHex("302e020100300506032b657004220420")!;
 
-function ed25519Key(privateKey: Uint8Array) {
+function ed25519Key(privateKey: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.from(concatBytes(ED25519, privateKey)), format: "der", type: "pkcs8" });
 }
 

@@ -8,6 +8,7 @@ export type LabFiles = ReturnType<typeof contentOf>;
 const SECRET = 0o600;
 const PUBLIC = 0o644;
 
+// oxlint-disable-next-line typescript/explicit-function-return-type -- `LabFiles` is this type.
 function contentOf(lab: Lab) {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, child, operator } = lab;
   const { files: _, ...published } = lab.published;

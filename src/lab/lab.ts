@@ -285,8 +285,50 @@ interface Parts extends Sources {
   readonly feed: PolicyFeed;
 }
 
+type EnclaveCalls = "addRelease" | "restartEnclave" | "stopEnclave" | "attest";
+
+function enclavesOf({ state, fleet }: Parts): Pick<Lab, EnclaveCalls> {
+  return {
+    addRelease: async (given) => {
+      const options = typedOptions("options", given, { ...RELEASE_OPTIONS, name: optional(text) });
+      return state.transact((tx) => {
+        const count = tx.all("releases").filter(({ app }) => app === options.app).length;
+        const name = options.name ?? `lab.${count + 1}`;
+        const id = releaseId({ app: options.app, name });
+        if (tx.get("releases", id) !== undefined) throw new RangeError(`there is a release ${id} already`);
+        return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
+      });
+    },
+    restartEnclave: (enclaveId) =>
+      state.transact((tx) => {
+        const release = tx.get("releases", enclaveId);
+        if (release === undefined || !isApp(release.app)) throw new RangeError(`there is no enclave ${enclaveId}`);
+        return fleet.boot({ ...release, app: release.app }, tx);
+      }),
+    stopEnclave: (enclaveId) => fleet.stop(enclaveId),
+    attest: (enclaveId, nonce) => fleet.attest(enclaveId, nonce),
+  };
+}
+
+type RecordCalls = "registerPasskey" | "setNonces" | "setSettings" | "addAccounts";
+
+function recordsOf({ state, fleet, settings, now, seed: { organizationId } }: Parts): Pick<Lab, RecordCalls> {
+  return {
+    registerPasskey: (userId, passkey) => state.transact((tx) => addPasskey(tx, userId, passkey, now())),
+    setNonces: async (given) => {
+      const nonces = copyPlain(given);
+      await state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
+    },
+    setSettings: (given) => void (settings.current = requireShape("settings", given, settingsShape)),
+    addAccounts: async (given) => {
+      const options = { organizationId, ...typedOptions("options", given, MANY_ACCOUNTS) };
+      return state.transact((tx) => putManyAccounts({ tx, fleet, now: now() }, options));
+    },
+  };
+}
+
 function labOf(parts: Parts): Omit<Lab, keyof Seed> {
-  const { state, fleet, misbehaviour, settings, webhooks, httpServer, baseUrl, applications, feed, now } = parts;
+  const { state, fleet, misbehaviour, webhooks, httpServer, baseUrl, applications, feed } = parts;
   const { organizationId, ids } = parts.seed;
   const publication = new Publication(fleet);
   let appProof: JsonObject | undefined;
@@ -332,34 +374,8 @@ function labOf(parts: Parts): Omit<Lab, keyof Seed> {
         return appProof!;
       }),
     setFault: (name) => misbehaviour.set(name === null ? [] : [name].flat()),
-    addRelease: async (given) => {
-      const options = typedOptions("options", given, { ...RELEASE_OPTIONS, name: optional(text) });
-      return state.transact((tx) => {
-        const count = tx.all("releases").filter(({ app }) => app === options.app).length;
-        const name = options.name ?? `lab.${count + 1}`;
-        const id = releaseId({ app: options.app, name });
-        if (tx.get("releases", id) !== undefined) throw new RangeError(`there is a release ${id} already`);
-        return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
-      });
-    },
-    restartEnclave: (enclaveId) =>
-      state.transact((tx) => {
-        const release = tx.get("releases", enclaveId);
-        if (release === undefined || !isApp(release.app)) throw new RangeError(`there is no enclave ${enclaveId}`);
-        return fleet.boot({ ...release, app: release.app }, tx);
-      }),
-    stopEnclave: (enclaveId) => fleet.stop(enclaveId),
-    attest: (enclaveId, nonce) => fleet.attest(enclaveId, nonce),
-    registerPasskey: (userId, passkey) => state.transact((tx) => addPasskey(tx, userId, passkey, now())),
-    setNonces: async (given) => {
-      const nonces = copyPlain(given);
-      await state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
-    },
-    setSettings: (given) => void (settings.current = requireShape("settings", given, settingsShape)),
-    addAccounts: async (given) => {
-      const options = { organizationId, ...typedOptions("options", given, MANY_ACCOUNTS) };
-      return state.transact((tx) => putManyAccounts({ tx, fleet, now: now() }, options));
-    },
+    ...enclavesOf(parts),
+    ...recordsOf(parts),
     deliveriesSettled: () => webhooks.whenDelivered(),
     close: async () => {
       await httpServer.close();

@@ -594,7 +594,7 @@ describe("invalid options", () => {
     ["a name twice", [good, good], "options.applications[1].name: another application has it"],
     ["no digest", [{ name: "a" }], "options.applications[0].binaryDigest is required"],
     ["a digest of 31 bytes", [{ ...good, binaryDigest: DIGEST.subarray(1) }], "binaryDigest"],
-    ["a digest with a prefix", [{ ...good, binaryDigest: `sha256:${"00".repeat(32)}` }], "binaryDigest"],
+    ["a digest with another prefix", [{ ...good, binaryDigest: `sha512:${"00".repeat(32)}` }], "binaryDigest"],
     ["arguments that are text", [{ ...good, args: "--a" }], "options.applications[0].args"],
     ["an argument that is a number", [{ ...good, args: [1] }], "options.applications[0].args[0]"],
     ["another form", [{ ...good, sign: { signature: "DER" } }], "options.applications[0].sign.signature"],
