@@ -9,6 +9,35 @@ const DOCUMENT: CborProfile = { indefiniteOutermostMap: true };
 const TAGGED: CborProfile = { outermostTag: 18 };
 
 describe("decodeCbor reads", () => {
+  it.each<[string, CborValue]>([
+    ["18 18", 24],
+    ["18 ff", 255],
+    ["19 0100", 256],
+    ["19 ffff", 65535],
+    ["1a 00010000", 65536],
+    ["1a ffffffff", 4294967295],
+    ["1b 0000000100000000", 4294967296n],
+    ["38 18", -25],
+    ["38 22", -35],
+    ["39 0100", -257],
+    ["58 18" + "ab".repeat(24), new Uint8Array(24).fill(0xab)],
+    ["63 efbbbf", "\ufeff"],
+    ["61 00", "\0"],
+    ["83 f4 f5 f6", [false, true, null]],
+    ["a1 01 38 22", new Map([[1, -35]])],
+    [
+      "a2 61 31 01 01 02",
+      new Map<CborValue, CborValue>([
+        ["1", 1],
+        [1, 2],
+      ]),
+    ],
+  ])("%s", (bytes, value) => {
+    expect(decodeCbor(hex(bytes))).toEqual(value);
+    expect(decodeCbor(hex(bytes), DOCUMENT)).toEqual(value);
+    expect(decodeCbor(hex(bytes), TAGGED)).toEqual(value);
+  });
+
   it("an outermost map of indefinite length, where that is allowed", () => {
     expect(decodeCbor(hex("bf 01 02 03 04 ff"), DOCUMENT)).toEqual(
       new Map([

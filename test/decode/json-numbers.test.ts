@@ -14,6 +14,23 @@ const same = (a: JsonValue, b: JsonValue): boolean => {
   return equal;
 };
 
+it.each<[boolean, number | string, string]>([
+  [true, "1", "0.01E+2"],
+  [true, "1", "1e00"],
+  [true, "0", "-0"],
+  [true, "-0", "0.000e7"],
+  [true, `1e00000${"9".repeat(40)}`, `1e+${"9".repeat(40)}`],
+  [true, 0.1, `0.1e${"0".repeat(20)}`],
+  [true, 5e-324, "5.0e-324"],
+  [true, -0, "0"],
+  [false, "1", "-1"],
+  [false, "12", "21"],
+  [false, "0", "1e-999999999"],
+  [false, 2 ** 53, "9007199254740993"],
+])("that numbers are the same is %s: %s and %s", (equal, a, b) => {
+  expect(same(typeof a === "string" ? literal(a) : a, literal(b))).toBe(equal);
+});
+
 describe("numbers differ", () => {
   it.each<[JsonValue]>([["1"], [true], [null], [[1]], [{ text: "1" }]])("from %j, which is not a number", (other) => {
     expect(same(literal("1"), other)).toBe(false);

@@ -60,6 +60,10 @@ const bad: Question[] = good.flatMap((question) => {
       signature: signature.subarray(1),
       message: concatBytes(message, signature.subarray(0, 1)),
     }),
+    vary("the signature's last byte moved to the message", {
+      signature: signature.subarray(0, -1),
+      message: concatBytes(signature.subarray(-1), message),
+    }),
     vary("a point that is none", { point: point.map((byte, index) => (index === point.length - 1 ? byte ^ 1 : byte)) }),
     vary("an empty point", { point: new Uint8Array() }),
   ];
@@ -88,6 +92,12 @@ function watch(): { verified: () => number; imported: () => number } {
 }
 
 describe("a cache of signatures", () => {
+  it("answers as without one, when it is full of all that is valid", async () => {
+    const cache = new SignatureCache();
+    for (const question of [...good, ...bad, ...good])
+      expect(await ask(cache, question), question.name).toBe(await withoutMemory(question));
+  });
+
   it(
     "answers any sequence of questions as without one, however small it is, one after the other and at " + "once",
     async () => {
