@@ -1,15 +1,29 @@
 /** Files for clients of a lab in any language. */
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
+import type { Published } from "./publication.js";
+
+type LabPlaces = "baseUrl" | "organizationId" | "childOrganizationId" | "ids" | "walletActivityId" | "jwksUrl";
+type SwitchedPlaces = "faultsUrl" | "policyFeedUrl";
+type KeyFileOf<User> = Omit<User, "apiKey"> & { readonly apiKeyFile: string };
 
 /** The content of `lab.json`. Names of files are relative to its folder. */
-export type LabFiles = ReturnType<typeof contentOf>;
+export interface LabFiles extends Pick<Lab, LabPlaces | SwitchedPlaces>, Omit<Published, "files"> {
+  readonly apiKeyFile: string;
+  readonly trustAnchorFile: string;
+  readonly policyFile: string;
+  /** What consumers of the feed pin. */
+  readonly policySignersFile: string;
+  /** An app proof by the newest enclave of the signer, for the first address of the wallet. */
+  readonly appProofFile: string;
+  readonly child: KeyFileOf<Lab["child"]>;
+  readonly operator: KeyFileOf<Lab["operator"]>;
+}
 
 const SECRET = 0o600;
 const PUBLIC = 0o644;
 
-// oxlint-disable-next-line typescript/explicit-function-return-type -- `LabFiles` is this type.
-function contentOf(lab: Lab) {
+function contentOf(lab: Lab): LabFiles {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, child, operator } = lab;
   const { files: _, ...published } = lab.published;
   const { faultsUrl, policyFeedUrl } = lab;
@@ -21,7 +35,6 @@ function contentOf(lab: Lab) {
     trustAnchorFile: "lab-trust-anchor.pem",
     policyFile: "lab-policy.json",
     ...{ ids, walletActivityId, jwksUrl, faultsUrl, policyFeedUrl },
-    // What consumers of the feed pin.
     policySignersFile: "lab-policy-signers.json",
     ...published,
     appProofFile: "app.json",
