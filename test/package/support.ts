@@ -63,13 +63,17 @@ export interface Packed {
   readonly tarball: string;
   /** Paths inside the package, sorted. */
   readonly files: readonly string[];
+  /** All of its bytes, once it is unpacked. */
+  readonly bytes: number;
 }
 
 /** Packs what `npm run build` made: the scripts are not run again, beside other tests that use it. */
 export async function pack(folder: string): Promise<Packed> {
   const { stdout } = await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder], ROOT);
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  return { tarball: join(folder, filename), files: files.map(({ path }) => path).sort() };
+  const [{ filename, files, unpackedSize }] = JSON.parse(stdout) as [
+    { filename: string; files: { path: string }[]; unpackedSize: number },
+  ];
+  return { tarball: join(folder, filename), files: files.map(({ path }) => path).sort(), bytes: unpackedSize };
 }
 
 /** A stranger's folder with the package in its node_modules, and nothing else there. */

@@ -94,6 +94,11 @@ describe("the tarball", () => {
     expect(command.length).toBeGreaterThan(5);
   });
 
+  it("has at most 10.2 MB, source maps with it, in 860 files", () => {
+    expect(packed.bytes).toBeLessThanOrEqual(10_200_000);
+    expect(packed.files.length).toBeLessThanOrEqual(860);
+  });
+
   it("holds each file that explain names", () => {
     const named = [
       ...CHECK_IDS.flatMap((id) => explainCheck(id).sources),
