@@ -221,10 +221,7 @@ async function provenanceOf(
  * ```
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
-  const { report, bootProofs } = await verifyUnder(
-    { bootProofs: [bootProof] },
-    settingOf(options, { isOnlyOne: true }),
-  );
+  const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, settingOf(options, undefined, true));
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
@@ -316,7 +313,7 @@ export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
 ): Promise<AttestationVerification> {
-  const { report, attestation } = await judgeDocument(document, settingOf(options, { isOnlyOne: true }));
+  const { report, attestation } = await judgeDocument(document, settingOf(options, undefined, true));
   return madeVerification({ report: await report(), attestation });
 }
 

@@ -272,29 +272,31 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   provenanceVerifier: optional(having("verify")),
 };
 
-/** How the options of a verification are read. */
-interface Reading {
-  /** The default of `bootProofsOnly`. */
-  readonly isOnlyOne?: boolean;
-  /** `bundle`: the policy came with the evidence. It may tighten verification, but not loosen it. Default: `caller`. */
-  readonly policyFrom?: Setting["policyFrom"];
+/** Whose the policy is, and what is refused of it and of the options beside it. */
+interface PolicySource {
+  readonly policyFrom: Setting["policyFrom"];
+  readonly refuse: (policy: Policy | null, options: VerifyOptions) => void;
 }
 
+const OF_CALLER: PolicySource = { policyFrom: "caller", refuse: refuseContradiction };
+/** Of a policy that came with the evidence. It may tighten verification, but not loosen it. */
+export const OF_BUNDLE: PolicySource = { policyFrom: "bundle", refuse: refuseLoosening };
+
 /**
- * Reads options, once. Throws TypeError for an option of a wrong type or name, and for options that contradict each
- * other; {@link MalformedError} (`bundle`) for a policy of the maker that loosens.
+ * Reads options, once. `isOnlyOne` is the default of `bootProofsOnly`. Throws TypeError for an option of a wrong type or
+ * name, and for options that contradict each other; {@link MalformedError} (`bundle`) for a policy of a bundle that
+ * loosens.
  */
-export function settingOf(given: VerifyOptions, { isOnlyOne = false, policyFrom = "caller" }: Reading = {}): Setting {
+export function settingOf(given: VerifyOptions, source = OF_CALLER, isOnlyOne = false): Setting {
   requireRuntime();
   refusePolicyAlone(given);
   const options = typedOptions("options", given, VERIFY_OPTIONS);
   const { uses = null, acceptance = "standard", bootProofsOnly = isOnlyOne, maxAgeMs = null } = options;
   const { provenanceVerifier = null } = options;
   const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
-  const isCallers = policyFrom === "caller";
-  (isCallers ? refuseContradiction : refuseLoosening)(policy, options);
-  const context = contextOf(options, isCallers ? policy : null);
-  const decided = { policy, policyFrom, context, wantedKeys: wantedKeysOf(options), uses };
+  source.refuse(policy, options);
+  const context = contextOf(options, source === OF_CALLER ? policy : null);
+  const decided = { policy, policyFrom: source.policyFrom, context, wantedKeys: wantedKeysOf(options), uses };
   return Object.freeze({ ...decided, acceptance, maxAgeMs, bootProofsOnly, provenanceVerifier });
 }
 

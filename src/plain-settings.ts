@@ -22,7 +22,7 @@ import { ParsedPolicy, type SignedFacts } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy, parseSigned } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromHex, fromUtf8, toHex, toUtf8 } from "./bytes.js";
-import { copyInput, withoutPrototype } from "./decode/input.js";
+import { copyInput, otherMembers, withoutPrototype } from "./decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
 import { MalformedError, attempt } from "./errors.js";
@@ -226,8 +226,11 @@ interface PlainSetting extends PlainOptions {
 
 /** Returns the options of a setting. Throws {@link MalformedError} for a malformed policy or trust anchor. */
 export function verifyOptionsOf(setting: PlainSetting): VerifyOptions {
-  const { bootProofs: _, provenance: __, policy, now, at, ...plain } = withoutPrototype(setting);
-  const { trustAnchors, measurements, ephemeralKey, nonce, ...others } = plain;
+  // A rest has a prototype again, so no member is read of it.
+  const own = withoutPrototype(setting);
+  const { policy, now, at, trustAnchors, measurements, ephemeralKey, nonce } = own;
+  const plain = otherMembers(own, "bootProofs", "provenance", "policy", "now", "at", "trustAnchors");
+  const others = otherMembers(plain, "measurements", "ephemeralKey", "nonce");
   return withoutPrototype<VerifyOptions>({
     ...others,
     policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy),

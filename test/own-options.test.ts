@@ -440,6 +440,7 @@ const CALLS: readonly Call[] = [
   ["decodeAppProof", [bytesOf(appProofs[0])]],
   ["decodeBootProof", [bytesOf(bootProof)]],
   ["decodeGenesisOutput", [genesisOutput]],
+  ["decodeProvenanceBundle", [build]],
   ["decodeAttestationDocument", [document]],
   ["decodeCertificate", [decode.decodeAttestationDocument(document).certificate.der]],
   ["decodeManifest", [encodeManifest(whole.manifest, { encoding: "json" })]],
@@ -1011,7 +1012,7 @@ function everything(): string[] {
     ["verified", clientOf(fetch, () => AT).withVerification(policyOf())],
     ["lab", theLab],
     ["lab", Object.getPrototypeOf(theLab)],
-    ["lab.application()", Object.getPrototypeOf(application)],
+    ["lab.application()", application],
     ["localJudge()", judge],
     ["Stamper", stamper],
   ];
@@ -1246,7 +1247,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   checkReleases: "applications manifestSet namespaces policy",
   releasePolicy: "addTo appProofTypes applications manifestSet",
   ...each("activity appProofs", "packEvidence", "renderVsa"),
-  packBundle: "activity expected nonce",
+  packBundle: "activity addresses expected id nonce organizationId parameters payload publicKey requestedAt type",
   verifyBundle: "acceptance appProofs crls ephemeralKey expected maxAgeMs measurements nonce uses",
   pinProvenance: "githubRelease of tenant",
 };

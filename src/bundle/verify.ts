@@ -10,6 +10,7 @@ import { copyPlain, otherMembers, withoutPrototype } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
 import {
   NamedEvidence,
+  OF_BUNDLE,
   VERIFY_OPTIONS,
   evidenceMembers,
   refuseUnverifiable,
@@ -84,7 +85,7 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   const policy = asked === POLICY_OF_THE_BUNDLE ? policyInside(judgement) : asked;
   const evidence = copyPlain(evidenceMembers(packedEvidence));
   const compared = judgement && packedComparison(evidence, judgement, { ...others, cache });
-  const setting = settingOf({ ...others, policy, cache }, { policyFrom });
+  const setting = settingOf({ ...others, policy, cache }, policyFrom === "bundle" ? OF_BUNDLE : undefined);
   const verification = await preparedVerification(withBuilds(evidence, provenance), setting)();
   const packed = compared && (await compared()).packed;
   const other = await otherPolicy(judgement?.policy, asked);
@@ -140,8 +141,9 @@ type CallersOptions = Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifie
 function packedComparison(
   evidence: Evidence,
   judgement: Judgement,
-  { cache, nonce, provenanceVerifier }: CallersOptions,
+  given: CallersOptions,
 ): () => Promise<RemadeReport> {
+  const { cache, nonce, provenanceVerifier } = withoutPrototype(given);
   const options = {
     ...(cache && { cache }),
     ...(nonce && { nonce }),
@@ -169,7 +171,7 @@ function preparedAsPacked(
   try {
     const packed = verifyOptionsOf({ ...rest, policy: null, now: given.now.toISOString() });
     const own: VerifyOptions = { ...given, ...packed, policy: policy ?? NO_POLICY_ANY_ENCLAVE };
-    const setting = settingOf(own, { policyFrom: policy === null ? "caller" : policyFrom });
+    const setting = settingOf(own, policy !== null && policyFrom === "bundle" ? OF_BUNDLE : undefined);
     return preparedVerification(asRequested(evidence, requestedKeys), setting);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;

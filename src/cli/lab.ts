@@ -40,14 +40,15 @@ export const addLabCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, io }) => {
-    const [{ AUTH_FAULTS, FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
+    const [{ APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
     if (flags.listFaults === true)
       for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
         args.fault(`--${name}: --list-faults starts no lab: use it alone`);
-    const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS];
+    const ofApplications = APPLICATION_FAULTS.map((fault) => ({ ...fault, needs: ["applications of your own"] }));
+    const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...ofApplications];
     const options = optionsOf(args, flags, { faults, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(faults));
     else await run(options, io);

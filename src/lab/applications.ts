@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { fromBase64, fromHex, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { withoutPrototype } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
 import { bareDigest } from "../decode/manifest/image-digest.js";
@@ -193,7 +194,8 @@ type Prove = (payload: string | JsonObject, options: SignOptions) => Promise<Jso
 function proverOf({ form, answer }: WantedApplication, replica: Replica): Prove {
   /** The last data signed without a fault, which a replay returns again. */
   let last: Signed | null = null;
-  return async (payload, { fault = null, challenge, ...options }) => {
+  return async (payload, options) => {
+    const { fault = null, challenge } = options;
     const asText = payloadText(payload);
     const lie = lieNamed(fault);
     const earlier = lie.replays ? last : null;
@@ -254,7 +256,7 @@ export function runApplication(
     sign: async (payload, given = {}) => {
       const options = typedOptions("options", given, SIGN_SHAPES);
       const { fault = faultNow() } = options;
-      return prove(payload, { ...options, fault });
+      return prove(payload, withoutPrototype({ ...options, fault }));
     },
     signBytes: async (bytes) => {
       const { key } = await replica(0);

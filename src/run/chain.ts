@@ -1,4 +1,5 @@
 /** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
+import { withoutPrototype } from "../decode/input.js";
 import { callable, date, options, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, demand, flag, optional, text, wholeNumber } from "../decode/shapes.js";
 import { MalformedError, faultText } from "../errors.js";
@@ -150,7 +151,8 @@ export class Chain {
   readonly #found = new Map<number, string>();
 
   constructor(options: VerifyRunOptions) {
-    [this.#reader, this.#options] = [new LineReader(options.hashOf), options];
+    this.#options = withoutPrototype(options);
+    this.#reader = new LineReader(this.#options.hashOf);
   }
 
   /** Reads files to their end, or to the first fault. */

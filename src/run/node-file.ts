@@ -4,6 +4,7 @@ import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { toUtf8 } from "../bytes.js";
+import { withoutPrototype } from "../decode/input.js";
 import { callable, options, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, flag, optional, text } from "../decode/shapes.js";
 import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
@@ -129,7 +130,8 @@ export class RunFile {
   static async open(path: string, given: RunFileOptions = {}): Promise<RunFile> {
     const options = typedOptions("options", given, FILE_OPTIONS);
     const at = await linked(path);
-    const signing = options.checkpoint ? { origin: originOf(basename(path)), ...options.checkpoint } : null;
+    const { checkpoint } = options;
+    const signing = checkpoint ? withoutPrototype({ origin: originOf(basename(path)), ...checkpoint }) : null;
     if (signing !== null) requireLogKey(signing.key, "private");
     const lock = await lockOf(at, path, options.onNote);
     let handle: FileHandle | undefined;

@@ -8,7 +8,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../
 import { PINS } from "../../src/appraise/pins.js";
 import { ParsedPolicy } from "../../src/appraise/parsed-policy.js";
 import { namedFiles, policySchema } from "../../src/appraise/policy.js";
-import { settingOf } from "../../src/inputs.js";
+import { OF_BUNDLE, settingOf } from "../../src/inputs.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
@@ -894,8 +894,7 @@ describe("a policy that was parsed", () => {
       expect(ParsedPolicy.is(other)).toBe(false);
       expect(() => describePolicy(other as Policy)).toThrow(TypeError);
       expect(() => settingOf({ policy: other as Policy, now: new Date(0) })).toThrow(/^options\.policy: /);
-      const ofMaker = { policyFrom: "bundle" } as const;
-      expect(() => settingOf({ policy: other as Policy, now: new Date(0) }, ofMaker)).toThrow(/^options\.policy: /);
+      expect(() => settingOf({ policy: other as Policy, now: new Date(0) }, OF_BUNDLE)).toThrow(/^options\.policy: /);
     }
   });
 

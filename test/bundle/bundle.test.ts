@@ -3,7 +3,7 @@ import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
-import { settingOf } from "../../src/inputs.js";
+import { OF_BUNDLE, settingOf } from "../../src/inputs.js";
 import { type BundleFile, decodeBundle, isBundle } from "../../src/bundle/file.js";
 import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
 import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
@@ -263,7 +263,7 @@ describe("the bundle's own policy", () => {
     const untimed = (file: Loose): void => (file["policy"].appProofs = { untimed: ["ORDER"] }) as never;
     expect(await faultsUnder(untimed, { trustAnchors })).toEqual(["policy.appProofs.untimed"]);
     const own = parsePolicy({ ...policy, appProofs: { untimed: ["ORDER"] } });
-    expect(() => settingOf({ policy: own, trustAnchors, now: NOW }, { policyFrom: "bundle" })).toThrow(
+    expect(() => settingOf({ policy: own, trustAnchors, now: NOW }, OF_BUNDLE)).toThrow(
       "app proofs without a time: the policy came with the evidence, and only the caller can allow this",
     );
   });

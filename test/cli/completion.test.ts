@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
-import { AUTH_FAULTS, FAULTS, FEED_FAULTS } from "../../src/lab/faults.js";
+import { APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS } from "../../src/lab/faults.js";
 import { REPORT_FORMATS } from "../../src/report/report.js";
 import { COMMITMENT_KINDS } from "../../src/verify/commitment.js";
 import { optionsOfCommands } from "./commands.js";
@@ -58,7 +58,10 @@ describe("completion", () => {
       ["completion", ""],
       ["bash", "zsh", "fish"],
     ],
-    [["lab", "--fault", ""], [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name)],
+    [
+      ["lab", "--fault", ""],
+      [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...APPLICATION_FAULTS].map(({ name }) => name),
+    ],
     [["lab", "--fault", "stale-m"], ["stale-manifest"]],
     [["lab", "--fault", "stale-manifest", "stale-m"], ["stale-manifest"]],
     [["help", "ver"], ["verify"]],

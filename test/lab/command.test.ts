@@ -9,7 +9,7 @@ import { X509Certificate } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { openSignedPolicy } from "../../src/signed-policy/index.js";
 import { parsePolicy } from "../../src/index.js";
-import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
+import { APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
 import { bootproof, refused, words } from "../cli/support.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { failing, query, renameWallet } from "./support.js";
@@ -142,7 +142,7 @@ describe("bootproof lab", () => {
     const { code, stdout } = await bootproof(["lab", "--list-faults"]);
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split("\n");
-    const names = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name);
+    const names = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...APPLICATION_FAULTS].map(({ name }) => name);
     expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(names);
     for (const [name, end] of [
       ["session-expired", " (token.expiry) [auth proxy: oauth_login, otp_login, otp_login_v2]"],
@@ -151,6 +151,7 @@ describe("bootproof lab", () => {
       ["feed-expired", " (not refused) [signed policy]"],
       ["swapped-addresses", " [create_wallet]"],
       ["altered-intent", " [verified calls]"],
+      ["another-replica", " [applications of your own]"],
       ["stale-manifest", ")"],
     ] as const)
       expect(lines.find((line) => line.startsWith(`${name} `))?.endsWith(end)).toBe(true);
