@@ -46,8 +46,8 @@ interface Read {
 }
 
 export interface AccountAnswer extends Pick<Read, "list"> {
-  /** `isKeyOwn` is whether the public key is that of its addresses, or null if none could be computed. */
-  readonly items: readonly (Item & { readonly isKeyOwn: boolean | null })[];
+  /** `isKeyOwn` is whether `publicKey` is that of its addresses, or null if none could be computed. */
+  readonly items: readonly (Item & { readonly isKeyOwn: boolean | null; readonly publicKey: string | null })[];
   /** What is handed on: the members that are judged, and all others in `unverified`. */
   readonly value: JsonObject;
 }
@@ -120,10 +120,11 @@ async function withKeys(items: readonly Item[], jsons: readonly JsonObject[]): P
     const { publicKey } = jsons[index]!;
     const addresses = item.places.map(({ address }) => address);
     const isLeft = computed + addresses.length <= MAX_COMPUTED;
-    if (typeof publicKey !== "string" || publicKey === "" || !isLeft) return { ...item, isKeyOwn: null };
+    if (typeof publicKey !== "string" || publicKey === "" || !isLeft)
+      return { ...item, isKeyOwn: null, publicKey: null };
     computed += addresses.length;
     const answers = await inTurns(addresses, 1, (address) => isAddressOf(address, publicKey));
-    return { ...item, isKeyOwn: answers.includes(false) ? false : answers.includes(true) || null };
+    return { ...item, isKeyOwn: answers.includes(false) ? false : answers.includes(true) || null, publicKey };
   });
 }
 

@@ -61,6 +61,8 @@ export class AccountVerifier {
     const refused = rows.filter((row) => !isAcceptedClass(row.class, this.#accept));
     const open = this.#accept.includes(UNPLACED) ? [] : unplaced;
     if (refused.length + open.length > 0) throw new RejectedAddressesError(operation, refused, open);
+    for (const { places, isKeyOwn, publicKey } of read.items)
+      if (isKeyOwn === true) for (const { address } of places) this.#door.signers.add(address, publicKey!);
     return { value: read.value, report: { rows } };
   }
 

@@ -106,6 +106,8 @@ export class Door {
   readonly signUps = new Recent(10_000);
   readonly #policy: Policy | SignedPolicy;
   readonly #demanded: DemandedBuilds;
+  /** The public keys of accounts by their addresses, from answers in which both were verified. */
+  readonly signers = new Recent(10_000);
   readonly #signerKeys: readonly string[];
   #held: HeldPolicy;
   readonly #uses = new AppProofUses();
@@ -174,12 +176,14 @@ export class Door {
     return { policy, now: now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
   }
 
-  /** Adds the first key of the caller's that hashes to the address of `signWith`. */
+  /** Adds the first key, of the caller's or of an answer, that hashes to the address of `signWith`. */
   async #withKey(expected: ExpectedOfOwner): Promise<ExpectedOfOwner> {
     const { signWith } = (expected.parameters ?? {}) as JsonObject;
-    if (this.#signerKeys.length === 0 || typeof signWith !== "string") return expected;
+    if (typeof signWith !== "string") return expected;
+    const keys = [...this.#signerKeys, ...this.signers.of(signWith)];
+    if (keys.length === 0) return expected;
     const { isAddressOf } = await import("../verify/signatures.js");
-    for (const publicKey of this.#signerKeys)
+    for (const publicKey of keys)
       if ((await isAddressOf(signWith, publicKey)) === true) return { publicKey, ...expected };
     return expected;
   }
@@ -209,25 +213,31 @@ export class Door {
   }
 }
 
-/** Names that were seen, the last ones only. */
+/** Names that were seen, each with a value, the last ones only. */
 class Recent {
   readonly #limit: number;
-  readonly #names = new Set<string>();
+  readonly #values = new Map<string, string>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   /** Returns whether the name is new, and remembers it. */
-  add(name: string): boolean {
-    if (this.#names.has(name)) return false;
-    this.#names.add(name);
-    if (this.#names.size > this.#limit) this.delete(this.#names.values().next().value!);
+  add(name: string, value = ""): boolean {
+    if (this.#values.has(name)) return false;
+    this.#values.set(name, value);
+    if (this.#values.size > this.#limit) this.delete(this.#values.keys().next().value!);
     return true;
   }
 
+  /** Returns the value of the name, if it is known. */
+  of(name: string): readonly string[] {
+    const value = this.#values.get(name);
+    return value === undefined ? [] : [value];
+  }
+
   delete(name: string): void {
-    this.#names.delete(name);
+    this.#values.delete(name);
   }
 }
 

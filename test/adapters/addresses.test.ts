@@ -10,7 +10,7 @@ import {
 import type { RejectedAddressesError } from "../../src/client/index.js";
 import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { DerivationPolicyError } from "../../src/addresses/index.js";
-import { parsePolicy } from "../../src/index.js";
+import { type Report, parsePolicy } from "../../src/index.js";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
@@ -36,6 +36,7 @@ const { walletId } = lab.ids;
 const EVIL = "0x000000000000000000000000000000000000dEaD";
 const EVIL_ADDRESS = { format: "ADDRESS_FORMAT_ETHEREUM", address: EVIL };
 const PROVEN = { generateAppProofs: true };
+const NOT_APPLICABLE = "HASH_FUNCTION_NOT_APPLICABLE";
 const made = async (parameters: Json, more = {}): Promise<Json> => {
   const { result } = await completed(submit(lab, "createWallet", parameters, more));
   return (result as Json)["createWalletResult"] as Json;
@@ -398,3 +399,25 @@ it.each(DOORS)(
     }
   },
 );
+
+it("a wrapped client verifies a signature by the key that an answer has for an address that is a hash", async () => {
+  const sui = { ...account("m/44'/784'/0'/0'/0'", "ADDRESS_FORMAT_SUI"), curve: "CURVE_ED25519" };
+  const { walletId: own, addresses } = await made({ walletName: "sui", accounts: [sui] }, PROVEN);
+  const [signWith] = addresses as [string];
+  const client = verified(new Sdk({ organizationId }), { policy, verifyAddresses: true });
+  const parameters = { signWith, payload: "pay", encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: NOT_APPLICABLE };
+  const status = async (): Promise<unknown> => {
+    const body = { organizationId, type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2", parameters, ...PROVEN };
+    const sent = { ...body, timestampMs: String(Date.now()) };
+    const answer = await client.request("/public/v1/submit/sign_raw_payload", sent);
+    const { checks } = reportOf(answer) as Report;
+    return checks.find(({ id }) => id === "activity.signature")!.status;
+  };
+  expect(await status()).toBe("warn");
+  await client.getWalletAccount({ organizationId, walletId: own, address: signWith });
+  expect(await status()).toBe("pass");
+  const changed = (digit: string): string => (digit === "0" ? "1" : "0");
+  const junk = (text: string): string => text.replace(/(?<="r":")./, changed);
+  lying("sign_raw_payload", (answer) => JSON.parse(junk(JSON.stringify(answer))));
+  await expect(status()).rejects.toThrow(/^rejected: activity\.signature/);
+});
