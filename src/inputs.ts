@@ -283,8 +283,8 @@ const OF_CALLER: PolicySource = { policyFrom: "caller", refuse: refuseContradict
 export const OF_BUNDLE: PolicySource = { policyFrom: "bundle", refuse: refuseLoosening };
 
 /**
- * Reads options, once. `isOnlyOne` is the default of `bootProofsOnly`. Throws TypeError for an option of a wrong type or
- * name, and for options that contradict each other; {@link MalformedError} (`bundle`) for a policy of a bundle that
+ * Reads options, once. `isOnlyOne` is the default of `bootProofsOnly`. Throws TypeError for an option of a wrong type
+ * or name, and for options that contradict each other; {@link MalformedError} (`bundle`) for a policy of a bundle that
  * loosens.
  */
 export function settingOf(given: VerifyOptions, source = OF_CALLER, isOnlyOne = false): Setting {
