@@ -179,7 +179,8 @@ describe("a runtime without one function", () => {
   const AT_LOAD = ["Array.prototype.flatMap", "String.prototype.replaceAll"];
   let bundle: Promise<string> | undefined;
   const bundled = async (): Promise<string> => {
-    const contents = `export * from "./src/index.js"; export * as adapters from "./src/adapters/index.js";`;
+    const exported = ["index", "signed-policy/index"].map((name) => `export * from "./src/${name}.js";`);
+    const contents = [...exported, 'export * as adapters from "./src/adapters/index.js";'].join("\n");
     const stdin = { contents, resolveDir: fileURLToPath(new URL("../../", import.meta.url)) };
     const options = { bundle: true, write: false, format: "iife", globalName: "library", target: "es2020" } as const;
     return (await build({ stdin, ...options, logLevel: "error" })).outputFiles[0]!.text;
