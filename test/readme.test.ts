@@ -13,6 +13,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -508,7 +509,7 @@ describe("the document of signed policies", () => {
   const PRINTED: Readonly<Record<string, string>> = {
     "node app.mjs": "version 1: verified preprod/signer",
     "publish version-2.json": "version 2: verified preprod/signer",
-    "cp new-boot.json running.json": "version 2: verified 0xkey/signer",
+    "cp new-boot.json next.json": "version 2: verified 0xkey/signer",
     "publish version-3.json": "version 3: verified 0xkey/signer",
     "publish version-4.json": "version 4: verified 0xkey/signer",
     "publish version-5.json": "version 5: verified 0xkey/signer",
@@ -529,6 +530,11 @@ describe("the document of signed policies", () => {
       const port = String(40_000 + (process.pid % 20_000));
       const at = (name: string): string => join(folder, name);
       const feed = at("public/feed.jsonl");
+      // The program may read the file at any time.
+      const replace = (name: string): void => {
+        cpSync(at(name), at("next.json"));
+        renameSync(at("next.json"), at("running.json"));
+      };
       const terminals: Terminal[] = [];
       const started = (line: string): Terminal => {
         const terminal = new Terminal(line, folder);
@@ -549,9 +555,9 @@ describe("the document of signed policies", () => {
           const lines = text.trim().split("\n");
           if (text.includes("publish version-2.json")) {
             // A service that changes before the roll-out is signed is refused.
-            cpSync(at("new-boot.json"), at("running.json"));
+            replace("new-boot.json");
             await prints(app!, "version 1: rejected");
-            cpSync(at("boot.json"), at("running.json"));
+            replace("boot.json");
             await prints(app!, PRINTED["node app.mjs"]!);
           }
           if (language === "js") writeFileSync(at("app.mjs"), text);
