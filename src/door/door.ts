@@ -106,7 +106,7 @@ export class Door {
   readonly signUps = new Recent(10_000);
   readonly #policy: Policy | SignedPolicy;
   readonly #demanded: DemandedBuilds;
-  /** The public keys of accounts by their addresses, from answers in which both were verified. */
+  /** The public keys of accounts by their addresses, to which they hash: of verified answers, and of the caller. */
   readonly signers = new Recent(10_000);
   readonly #signerKeys: readonly string[];
   #held: HeldPolicy;
@@ -176,16 +176,24 @@ export class Door {
     return { policy, now: now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
   }
 
-  /** Adds the first key, of the caller's or of an answer, that hashes to the address of `signWith`. */
+  /** Adds the key, of an answer or of the caller's, that hashes to the address of `signWith`. */
   async #withKey(expected: ExpectedOfOwner): Promise<ExpectedOfOwner> {
     const { signWith } = (expected.parameters ?? {}) as JsonObject;
     if (typeof signWith !== "string") return expected;
-    const keys = [...this.#signerKeys, ...this.signers.of(signWith)];
-    if (keys.length === 0) return expected;
+    const publicKey = this.signers.get(signWith) ?? (await this.#keyOf(signWith));
+    return publicKey === undefined ? expected : { publicKey, ...expected };
+  }
+
+  /** Returns the first key of the caller's that hashes to the address, and remembers it. */
+  async #keyOf(address: string): Promise<string | undefined> {
+    if (this.#signerKeys.length === 0) return undefined;
     const { isAddressOf } = await import("../verify/signatures.js");
-    for (const publicKey of keys)
-      if ((await isAddressOf(signWith, publicKey)) === true) return { publicKey, ...expected };
-    return expected;
+    for (const publicKey of this.#signerKeys) {
+      if ((await isAddressOf(address, publicKey)) !== true) continue;
+      this.signers.add(address, publicKey);
+      return publicKey;
+    }
+    return undefined;
   }
 
   async #fetched(
@@ -230,10 +238,8 @@ class Recent {
     return true;
   }
 
-  /** Returns the value of the name, if it is known. */
-  of(name: string): readonly string[] {
-    const value = this.#values.get(name);
-    return value === undefined ? [] : [value];
+  get(name: string): string | undefined {
+    return this.#values.get(name);
   }
 
   delete(name: string): void {
