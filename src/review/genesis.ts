@@ -7,7 +7,7 @@ import type { MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { canonicalQosJson } from "../decode/qos-json.js";
 import { type Shape, count, demand, list, nullable, text } from "../decode/shapes.js";
 import { deepFrozen } from "../report/report.js";
-import { checkApprovals, thresholdFaults } from "../verify/approvals.js";
+import { unusableSet } from "../verify/approvals.js";
 import { sha256 } from "../verify/digest.js";
 import { isQosPublicKey, signingPoint } from "../verify/qos-key.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -64,7 +64,9 @@ export async function reviewGenesis(output: Uint8Array, given: GenesisReviewOpti
   const decoded = decodeGenesisOutput(bytes);
   const digest = await sha256(bytes);
   const faults = [
-    ...(await unusableSet(asked.set, digest)),
+    ...(await unusableSet(asked.set, digest, new SignatureCache())).map(
+      (message) => ({ code: "set", message }) as const,
+    ),
     ...setFaults(decoded, asked),
     ...drKeyFaults(decoded, asked),
     ...(await commitmentFaults(decoded, asked)),
@@ -93,12 +95,6 @@ const isSame = (one: QuorumMember, other: QuorumMember | undefined): boolean =>
 
 const areSame = (one: readonly QuorumMember[], other: readonly QuorumMember[]): boolean =>
   one.length === other.length && one.every((member, index) => isSame(member, other[index]));
-
-/** Refuses a set that no verifier takes, whoever requested it. */
-async function unusableSet(set: MemberSet, digest: Uint8Array): Promise<GenesisFault[]> {
-  const { faults } = await checkApprovals([], set, digest, new SignatureCache());
-  return [...faults, ...thresholdFaults(set, set.threshold)].map((message) => ({ code: "set", message }));
-}
 
 /** Compares thresholds and members. QOS gives each member of the set a share, in the order of the set. */
 function setFaults(output: GenesisOutput, { set }: GenesisRequest): GenesisFault[] {

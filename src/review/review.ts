@@ -16,7 +16,7 @@ import { type DocumentFacts, manifestFacts } from "../appraise/facts.js";
 import { isZeroPcr } from "../appraise/pins.js";
 import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
 import { deepFrozen } from "../report/report.js";
-import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/approvals.js";
+import { type ApprovalStatus, checkApprovals, unusableSet } from "../verify/approvals.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { Findings, type ReviewFault, type ReviewFaultCode } from "./faults.js";
@@ -189,7 +189,10 @@ async function reviewed(input: Input): Promise<ManifestReview> {
   checkValues(manifest, pcrs, policy, found);
   if (input.deployment !== undefined) compareAnswer(input.deployment, manifest, found);
   const cache = new SignatureCache();
-  await checkSets(given, cache, found);
+  // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
+  for (const name of ["manifestSet", "shareSet"] as const)
+    for (const message of await unusableSet(manifest[name], hash, cache))
+      found.fault("set", name, `${name}: ${message}`);
   const changes = previous === null ? null : comparePrevious(previous, given, found);
   const members = unpinnedMembers(input, chosen, changes, found);
   const approvals = [
@@ -301,16 +304,6 @@ function checkValues(
     expected: listed(trustAnchors.map(({ name }) => name)),
     actual: toHex(root),
   });
-}
-
-async function checkSets({ manifest, hash }: GivenManifest, cache: SignatureCache, found: Findings): Promise<void> {
-  for (const name of ["manifestSet", "shareSet"] as const) {
-    const set = manifest[name];
-    const { faults } = await checkApprovals([], set, hash, cache);
-    // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
-    for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
-      found.fault("set", name, `${name}: ${message}`);
-  }
 }
 
 function comparePrevious(previous: GivenManifest, given: GivenManifest, found: Findings): readonly Change[] {

@@ -1,5 +1,5 @@
 /** Compares a manifest with what the service says of its deployment (review/README.md, "What the service says"). */
-import { fromBase64, fromHex, toHex } from "../bytes.js";
+import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
 import type { DeploymentAnswer } from "../decode/deployment.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import type { Approval, Manifest, MemberSet, Pivot, Workload } from "../decode/manifest/model.js";
@@ -12,7 +12,7 @@ import type { Findings } from "./faults.js";
 export function approvalsIn({ manifestApprovals }: DeploymentAnswer, { manifestSet }: Manifest): Approval[] {
   return (manifestApprovals ?? []).map(({ operator, approval }) => {
     const pubKey = fromHex(operator?.publicKey ?? "") ?? new Uint8Array();
-    const known = manifestSet.members.find((member) => toHex(member.pubKey) === toHex(pubKey));
+    const known = manifestSet.members.find((member) => equalBytes(member.pubKey, pubKey));
     const signature = fromBase64(approval ?? "") ?? new Uint8Array();
     return { signature, member: known ?? { alias: operator?.name ?? "", pubKey } };
   });

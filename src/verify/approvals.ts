@@ -89,3 +89,9 @@ function repeated(values: readonly string[]): string[] {
   const seen = new Set<string>();
   return values.filter((value) => seen.size === seen.add(value).size);
 }
+
+/** Returns why no approvals could make the set pass. `hash` is what its members would sign. */
+export async function unusableSet(set: MemberSet, hash: Uint8Array, cache: SignatureCache): Promise<readonly string[]> {
+  const { faults } = await checkApprovals([], set, hash, cache);
+  return [...faults, ...thresholdFaults(set, set.threshold)];
+}
