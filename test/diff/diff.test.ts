@@ -23,7 +23,6 @@ const parsed = (bytes: Uint8Array): Loose => JSON.parse(new TextDecoder().decode
 type Loose = any;
 
 const BOOT_1 = read("boot-proofs/bootproof-1.json");
-const BOOT_2 = read("boot-proofs/bootproof-2.json");
 const forged = forgeEvidence({ lab, at: AT });
 const boot = decodeServiceForm(forged.bootProof);
 const application = { appBinaryDigest: "ab".repeat(32), PCR0: "01".repeat(48), PCR3: "02".repeat(48) };
@@ -260,10 +259,14 @@ describe("inputs that are written differently", () => {
     );
   };
 
-  it.each(GENUINE)("in white space and the order of members: %s", async (_, bytes) => {
-    expect((await diffUnverified(bytes, spaced(bytes))).same).toBe(true);
-    expect((await diffUnverified(bytes, file(reversed(parsed(bytes))))).same).toBe(true);
-  });
+  const provenance = toUtf8(new LabSigstore().attest({ at: AT, digest: lab.pivotHash }));
+  it.each([...GENUINE, ["provenance", provenance] as const])(
+    "in white space and the order of members: %s",
+    async (_, bytes) => {
+      expect((await diffUnverified(bytes, spaced(bytes))).same).toBe(true);
+      expect((await diffUnverified(bytes, file(reversed(parsed(bytes))))).same).toBe(true);
+    },
+  );
 
   it("in the case of hex", async () => {
     const upper = (text: Loose): Loose => (text as string).toUpperCase();
@@ -278,12 +281,6 @@ describe("inputs that are written differently", () => {
     expect((await diffUnverified(policy(), policyOf([shouted]))).same).toBe(true);
     const release = file({ version: "1", signer: { ...application, PCR0: application.PCR0.toUpperCase() } });
     expect((await diffUnverified(file({ version: "1", signer: application }), release)).same).toBe(true);
-  });
-
-  it("in the case of hex, inside a wrapper", async () => {
-    const { ephemeralPublicKeyHex: key, ...rest } = forged.bootProof as Loose;
-    const wrapped = { bootProof: { ...rest, ephemeralPublicKeyHex: (key as string).toUpperCase() } };
-    expect((await diffUnverified(file({ bootProof: forged.bootProof }), file(wrapped))).same).toBe(true);
   });
 
   it("but not for hex in the application's own text", async () => {
@@ -341,23 +338,6 @@ function numbered(literal: string): Uint8Array {
 }
 
 describe("two of a kind", () => {
-  it("captured ones of one release: what each boot makes anew, and nothing worse", async () => {
-    const difference = await diffUnverified(BOOT_1, BOOT_2);
-    expect(told(difference)).toEqual([
-      "document.time notable",
-      "instance minor",
-      "ephemeral-key minor",
-      "document.module-id minor",
-      "certificate.leaf minor",
-      "certificate.intermediate minor",
-      "document.signature minor",
-      "created-at minor",
-    ]);
-    expect(difference.counts).toEqual({ critical: 0, notable: 1, minor: 7 });
-    expect(difference).toMatchObject({ format: "bootproof-diff/1", same: false, kind: "boot proof", compared: null });
-    expect(Object.keys(difference).slice(0, 3)).toEqual(["format", "NOT VERIFIED", "same"]);
-  });
-
   it("report a change of manifest, envelope and document once", async () => {
     const other = bootProof({
       alterManifest: { parts: (one) => ({ enclave: { ...one.enclave, pcr3: new Uint8Array(48).fill(3) } }) },
@@ -406,15 +386,18 @@ describe("two of a kind", () => {
 });
 
 describe("two kinds", () => {
-  it.each<[string, Uint8Array, string[]]>([
+  it.each<[string, Uint8Array, string[], Uint8Array?]>([
     ["document", forged.document, ["attestationDocument"]],
     ["manifest", boot.manifest, ["manifest"]],
     ["envelope", boot.manifestEnvelope, ["manifestEnvelope"]],
-  ])("a boot proof and its own %s have the same in common", async (_, part, compared) => {
-    const proof = file(forged.bootProof);
-    expect(await diffUnverified(proof, part)).toMatchObject({ same: true, compared });
-    expect(await diffUnverified(part, proof)).toMatchObject({ same: true, compared });
-  });
+    ["envelope's manifest", boot.manifestEnvelope, ["manifest"], boot.manifest],
+  ])(
+    "a boot proof and its own %s have the same in common",
+    async (_, part, compared, whole = file(forged.bootProof)) => {
+      expect(await diffUnverified(whole, part)).toMatchObject({ same: true, compared });
+      expect(await diffUnverified(part, whole)).toMatchObject({ same: true, compared });
+    },
+  );
 
   it("a boot proof and another manifest", async () => {
     const other = decodeServiceForm(
@@ -430,17 +413,6 @@ describe("two kinds", () => {
     const proof = file(forged.bootProof);
     expect(await toldOf(proof, other.document)).toContain("document.user-data notable");
     expect(await toldOf(other.document, proof)).toContain("document.user-data notable");
-  });
-
-  it("a manifest and an envelope, whose manifest is compared", async () => {
-    expect(await diffUnverified(boot.manifest, boot.manifestEnvelope)).toMatchObject({
-      same: true,
-      compared: ["manifest"],
-    });
-    expect(await diffUnverified(boot.manifestEnvelope, boot.manifest)).toMatchObject({
-      same: true,
-      compared: ["manifest"],
-    });
   });
 
   it.each<[string, Uint8Array, Uint8Array, string]>([
@@ -720,12 +692,6 @@ describe("provenance bundles", () => {
     const changes = await toldOf(toUtf8(before), toUtf8(after));
     expect(changes).toContain("provenance.ref notable");
     expect(changes.join()).not.toMatch(/workflow|signer/);
-  });
-
-  it("are the same as themselves, and in another layout", async () => {
-    const bundle = built();
-    const laidOut = JSON.stringify(JSON.parse(bundle), null, 2);
-    expect((await diffUnverified(toUtf8(bundle), toUtf8(`${laidOut}\n`))).same).toBe(true);
   });
 
   it("are compared one by one, well-formed, and with their own kind", async () => {

@@ -14,7 +14,6 @@ import {
   imageOf,
   ramdiskOf,
   streamOf,
-  utf8,
 } from "../support/images.js";
 
 const [FIRST, SECOND] = ["first", "second"].map((name) =>
@@ -47,19 +46,6 @@ describe("diffImages", () => {
     expect(text).toMatch(/PCRs that do not +PCR1\n/);
     expect(Object.isFrozen(found.image!.sections)).toBe(true);
   });
-
-  it("of metadata alone is minor, and changes no PCR", async () => {
-    const later = { ...METADATA, data: utf8('{"BuildTime":"later"}') };
-    const before = await read(image(INIT));
-    const found = diffImages(before, await read(imageOf({ sections: [KERNEL, CMDLINE, later, INIT] })));
-    expect(found.changes.map(({ what, severity }) => [what, severity])).toEqual([["image.metadata", "minor"]]);
-    expect(renderDiff(found)).toMatch(/PCRs that change +none\n/);
-  });
-
-  it("of the same image is the same", async () => {
-    const one = await read(image(INIT));
-    expect(diffImages(one, one)).toMatchObject({ same: true, changes: [], kind: "enclave image" });
-  });
 });
 
 describe("bootproof diff", () => {
@@ -91,11 +77,7 @@ describe("bootproof diff", () => {
   });
 });
 
-describe("bootproof measure", () => {
-  it("has the digest of each section as JSON", async () => {
-    const { image: measured } = JSON.parse((await bootproof(["measure", FIRST, "--format", "json"])).stdout) as {
-      readonly image: { readonly sections: readonly { readonly sha384: string }[] };
-    };
-    expect(measured.sections.map(({ sha384 }) => sha384.length)).toEqual([96, 96, 96, 96, 96]);
-  });
+it("bootproof measure has the digest of each section as JSON", async () => {
+  const { stdout } = await bootproof(["measure", FIRST, "--format", "json"]);
+  expect(stdout.match(/"sha384": "[0-9a-f]{96}"/g)).toHaveLength(5);
 });

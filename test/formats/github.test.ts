@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { UNPRINTABLE } from "../../src/decode/json.js";
 import { renderGithub, renderGithubFailure } from "../../src/formats/github.js";
-import type { Report } from "../../src/report/report.js";
 import { strictReport } from "../../src/report/conclude.js";
 import {
   AUTHENTIC,
@@ -188,9 +187,5 @@ describe("workflow commands", () => {
   it("keep what evidence says as it is said", () => {
     const [, , , , , , , , , error] = commandsOf(renderGithub(HOSTILE));
     expect(error!.message).toContain("\\u{a}::error::forged\\u{d}\\u{a}::set-output name=x::y %0A::error::forged2 %25");
-  });
-
-  it("take no report for none", () => {
-    expect(() => renderGithub({} as Report)).toThrow(TypeError);
   });
 });

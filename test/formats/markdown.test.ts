@@ -2,7 +2,6 @@
 import { type Token, marked } from "marked";
 import { describe, expect, it } from "vitest";
 import { renderMarkdown } from "../../src/formats/markdown.js";
-import type { Report } from "../../src/report/report.js";
 import {
   AUTHENTIC,
   CONTRADICTORY,
@@ -12,7 +11,6 @@ import {
   HOSTILE_GOOD,
   HOSTILE_WORDS,
   NOTICES,
-  REJECTED,
   STALE_REPORT,
   TOLD,
   WITH_WARNING,
@@ -75,17 +73,6 @@ describe("Markdown", () => {
     expect(all.at(-1)).toBe("Proven");
   });
 
-  it("tells failed checks with what was compared and what to do", () => {
-    const markdown = renderMarkdown(REJECTED);
-    expect(headings(markdown)).toEqual(["REJECTED", "Failed checks", "Not proven"]);
-    expect(markdown).toContain(
-      '- `FAIL` `policy.pcrs` `boot[0] =` "`evidence/boot proof.json`": `PCR0` is another one\n',
-    );
-    expect(markdown).toMatch(/\n {2}- `expected` `[^`]+`\n/);
-    expect(markdown).toMatch(/\n {2}- `actual` `[^`]+`\n/);
-    expect(markdown).toContain("\n  - `to do` Compare with the release you expect.\n");
-  });
-
   it("says the warnings, the notes, that it is stale, that it contradicts itself", () => {
     const markdown = renderMarkdown(WITH_WARNING, NOTICES);
     expect(headings(markdown)[0]).toBe("VERIFIED with 2 warnings");
@@ -113,22 +100,6 @@ describe("Markdown", () => {
     ]);
   });
 
-  it("has every check and every piece, folded", () => {
-    const markdown = renderMarkdown(REJECTED);
-    const folded = markdown.slice(markdown.indexOf("<details>"));
-    const words = { pass: "ok", fail: "FAIL", warn: "note", skip: "skip" };
-    for (const { id, status } of REJECTED.checks) expect(folded).toContain(`\n- \`${words[status]}\` \`${id}\` `);
-    expect(folded).toContain(
-      `\n- \`boot[0] =\` "\`evidence/boot proof.json\`"\n  - \`SHA-256\` \`${"13".repeat(32)}\`\n`,
-    );
-  });
-
-  it("counts the checks of each status", () => {
-    expect(renderMarkdown(REJECTED)).toContain(
-      "\n<summary>All checks: 3 passed, 1 failed, 1 note, 1 skipped</summary>\n",
-    );
-  });
-
   it("has words in a row that are code in one span, and no space before a sentence", () => {
     const checks = [{ ...FAILED, detail: "x1 y2: a.b c.d, (e.f) is g.h" }];
     expect(renderMarkdown(rejected(checks))).toContain(
@@ -153,9 +124,5 @@ describe("Markdown", () => {
     const markdown = renderMarkdown(rejected(checks, { evidence }));
     expect(new TextEncoder().encode(markdown).length).toBeLessThan(1024 * 1024);
     expect(markdown.match(/^- and \d+ more, which `--format json` lists$/gm)).toHaveLength(2);
-  });
-
-  it("takes no report for none", () => {
-    expect(() => renderMarkdown({} as Report)).toThrow(TypeError);
   });
 });

@@ -5,6 +5,7 @@ import { renderGithub } from "../../src/formats/github.js";
 import { renderJunit } from "../../src/formats/junit.js";
 import { renderMarkdown } from "../../src/formats/markdown.js";
 import { renderSarif } from "../../src/formats/sarif.js";
+import { renderVsa } from "../../src/formats/vsa.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
 import { type AppProofClaims, REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
@@ -38,6 +39,14 @@ it("render reports for CI", async () => {
     expect(told).toContain("the policy came with the bundle");
   }
 });
+
+it.each([renderJunit, renderSarif, renderGithub, renderMarkdown, renderVsa])(
+  "take no report for none: %s",
+  async (render) => {
+    for (const value of [null, {}])
+      await expect((async () => render(value as never, [] as never))()).rejects.toThrow(TypeError);
+  },
+);
 
 it("tell what became of a bundle", async () => {
   expect(await REPORT_RENDERERS.text({ ...judged, bundle }, PLAIN)).toMatch(

@@ -406,10 +406,6 @@ it.each(someOf(ACCEPTED))("fits, of what is accepted: %s", async (_, row) => {
   if (!isDebug) expect(subject.some(({ name }) => name === "boot[0]/pcr0")).toBe(true);
 });
 
-it.each([[null], [{}]])("throws for what is not a report: %j", async (value) => {
-  await expect(renderVsa(value as unknown as Report, { bootProofs: [] })).rejects.toThrow(/expected a whole report/);
-});
-
 it.each(DETAIL_FORMS)("of provisioning details has the application of the envelope's manifest: %s", async (form) => {
   const evidence = forge({ generation: "setup", payloads: [], bootProof: (proof) => detailsOf(proof, form) });
   const pins = withoutLabels(labDeployment(lab));

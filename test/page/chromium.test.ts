@@ -3,7 +3,7 @@
  * is never violated, and that axe finds nothing to complain about. Needs `npm run build`.
  */
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,7 +13,7 @@ import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { APP_2, BOOT_1, fileOf } from "../cli/support.js";
 import type { Report } from "../../src/report/report.js";
 import { bundleIn } from "./data-of.js";
-import { BUNDLE, CASES, CHALLENGE, FLEET, MADE, built, pageFile, pageOf, withOtherEvidence } from "./cases.js";
+import { CASES, CHALLENGE, FLEET, MADE, built, pageFile, pageOf } from "./cases.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -193,17 +193,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
   });
 
-  it("is the same in another folder, under another name", async () => {
-    const folder = join(dirname(MADE.boot), "märz & 100%");
-    mkdirSync(folder, { recursive: true });
-    const moved = join(folder, "another name #1.html");
-    copyFileSync(pageFile(pageOf("verified"), "page.html"), moved);
-    const { page } = await open(moved);
-    // A shell could take the number sign or the percent sign of another name for its own.
-    expect(await page.locator("#own-command").innerText()).toBe("bootproof verify report.html --policy yours.json");
-    expect(await answer(page, MADE.policy, MADE.anchor)).toMatch(/^VERIFIED/);
-  });
-
   it("names its own file in the command that verifies it", async () => {
     const { page } = await open(pageFile(pageOf("verified"), "july report.html"));
     expect(await page.locator("#own-command").innerText()).toBe(
@@ -252,31 +241,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     expect(await page.locator('.chain-of-trust .tone-bad strong:text("actual")').first().isVisible()).toBe(true);
     expect(await page.locator(".chain-of-trust .rows > li:has(> .id).tone-good").first().isVisible()).toBe(false);
     expect(shown).toContain("What is folded up is not printed. The file has it");
-  });
-
-  it.each(["authentic", "rejected", "6 boot proofs"])("%s: is printed with its verdict first", async (name) => {
-    const { page } = await open(pageFile(pageOf(name), "page.html"));
-    const [first, ...others] = await printed(page);
-    expect(first).toMatchObject({ title: expect.stringMatching(/^(?:VERIFIED|AUTHENTIC|REJECTED)/), page: 0 });
-    expect(first!.fromTop).toBeLessThan(150);
-    expect(others.map(({ title }) => title)).toContain("Not proven");
-    await page.emulateMedia({ media: "print" });
-    expect(await page.locator("#form").isVisible()).toBe(false);
-    // The whole verdict is on the first sheet: one of A4 has 1123 pixels, with margins.
-    await page.setViewportSize({ width: 718, height: 1000 });
-    const { y, height } = (await page.locator(".verdict").boundingBox())!;
-    expect(y + height).toBeLessThan(1000);
-  });
-
-  it("says where the report is not of the evidence", async () => {
-    const html = pageOf("authentic");
-    const { page } = await open(pageFile(withOtherEvidence(html), "page.html"));
-    const text = await answer(page);
-    expect(text).toMatch(/^REJECTED/);
-    expect(text).toContain("The report inside does not match its evidence");
-    expect(text).toContain('verdict: "authentic" in the report, "rejected" by its evidence');
-    expect(text).toContain('boot[0] bind.user-data: "pass" in the report, "fail" by its evidence');
-    expect(await axe(page)).toEqual([]);
   });
 
   it("says why, where the data cannot be read", async () => {
@@ -386,34 +350,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await violationsOf(page)).toEqual([]);
     });
 
-    it("takes no policy by itself: without one it says what is wanted", async () => {
-      const { page } = await verifier();
-      await give(page, BOOT_1);
-      expect(await refusal(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
-      expect(await page.locator("#result").innerText()).toBe("");
-      expect(await axe(page)).toEqual([]);
-      await page.getByLabel(/^No policy: any genuine enclave/).check();
-      await press(page);
-      expect(await result(page)).toContain("AUTHENTIC");
-    });
-
-    it("holds a bundle against its own policy by choice alone, and says whose it was", async () => {
-      const { page } = await verifier();
-      await give(page, BUNDLE);
-      expect(await refusal(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
-      await page.getByLabel(/^The bundle’s own policy/).check();
-      await press(page);
-      const loosened = page.locator("#faults li").filter({ hasText: "trustAnchors" });
-      await loosened.waitFor();
-      expect(await page.locator("#result").innerText()).toBe("");
-      await give(page, MADE.anchor);
-      await press(page);
-      const text = await result(page);
-      expect(text).toContain("AUTHENTIC");
-      expect(text).not.toContain("VERIFIED");
-      expect(text).toContain("The policy came with the bundle");
-    });
-
     it("compares expected payloads, challenge included, and says at the form what is not JSON", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
@@ -437,26 +373,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await result(page)).toContain("app.request");
       expect(await axe(page)).toEqual([]);
       expect(await violationsOf(page)).toEqual([]);
-    });
-
-    it("tells files that are none of these, and lets them be removed", async () => {
-      const { page } = await verifier();
-      await give(
-        page,
-        fileOf("<!doctype html><p>502", "error.json"),
-        fileOf({ publicKey: "a", privateKey: "b" }, "key.json"),
-      );
-      expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML or XML page without .*; not used \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; not used \d+ bytes, SHA-256/),
-      ]);
-      expect(await refusal(page)).toEqual(
-        expect.arrayContaining([expect.stringMatching(/^There is nothing to verify yet/)]),
-      );
-      expect(await axe(page)).toEqual([]);
-      await page.getByRole("button", { name: "Remove error.json" }).click();
-      expect(await listed(page)).toEqual([expect.stringMatching(/^key\.json/)]);
-      expect(await page.locator("#said").innerText()).toBe("error.json removed.");
     });
 
     it("keeps the list of files in view, and shows the reason beside a wrong file", async () => {
@@ -561,21 +477,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.getByRole("button", { name: "Remove boot.json", exact: true }).click();
       expect(await listed(page)).toEqual([]);
       expect(await page.evaluate(() => document.activeElement?.id)).toBe("files");
-    });
-
-    it("has one choice of a policy, that among the files by default", async () => {
-      const { page } = await verifier();
-      const chosen = (): Promise<string[]> =>
-        page.evaluate(() => [...document.querySelectorAll("[type=radio]:checked")].map(({ id }) => id));
-      expect(await page.getByRole("group", { name: "Policy" }).getByRole("radio").count()).toBe(3);
-      expect(await chosen()).toEqual(["policy-file"]);
-      await page.getByLabel(/^The bundle’s own policy/).check();
-      await page.getByLabel(/^No policy/).check();
-      expect(await chosen()).toEqual(["policy-none"]);
-      await give(page, MADE.boot, MADE.policy, MADE.anchor);
-      expect(await refusal(page)).toEqual([
-        expect.stringMatching(/^policy\.json: a policy, and “No policy” is chosen/),
-      ]);
     });
 
     it("has a title of its own before a verdict, with each, and after each change", async () => {

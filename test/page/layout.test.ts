@@ -150,18 +150,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     }
     await page.close();
   });
-
-  it("many boot proofs are a list, of which those that failed are unfolded", async () => {
-    const page = await browser.newPage();
-    await page.setContent(await pageOf(await SHOWN["many boot proofs, half of them too old"]!()));
-    const chains = page.locator(".chain-of-trust > div > .rows > li > details");
-    const open = (): Promise<number> =>
-      chains.evaluateAll((all) => all.filter((one) => (one as HTMLDetailsElement).open).length);
-    expect(await open()).toBe(5);
-    await page.locator(".chain-of-trust > div > .rows > li > details:not([open]) > summary").first().click();
-    expect(await open()).toBe(6);
-    await page.close();
-  });
 });
 
 function widthOf(page: Page): Promise<number> {

@@ -313,16 +313,6 @@ describe("beside a rejection", () => {
   });
 });
 
-it("marks the bytes that differ", async () => {
-  const { elements } = await shownPage("rejected: another release");
-  const marks = texts(elements.filter(({ tagName }) => tagName === "mark"));
-  // Beside the verdict, and in the chain.
-  expect(marks).toHaveLength(4);
-  expect(marks.slice(2)).toEqual(marks.slice(0, 2));
-  expect(marks[0]).toMatch(/^\[[0-9a-f]{2}\]$/);
-  expect(marks[0]).not.toBe(marks[1]);
-});
-
 it("takes no word of the evidence for markup, and lets none turn the text around", async () => {
   const { elements, shown } = await shownPage("hostile");
   const all = texts(elements).join("\n");

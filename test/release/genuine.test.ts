@@ -1,6 +1,5 @@
 /** The genuine releases: every one is judged right, and pinned as it is. */
 import { describe, expect, it } from "vitest";
-import { toHex } from "../../src/bytes.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import { encodeBorshManifest } from "../../src/lab/borsh.js";
@@ -11,10 +10,6 @@ import { releaseOf } from "../support/releases.js";
 import { allGenuine, genuine } from "./support.js";
 
 const all = await allGenuine();
-const set = (version: string) => ({
-  threshold: 2,
-  members: decodeManifest(releaseOf(version).get("manifest")!).manifestSet.members.map(({ pubKey }) => toHex(pubKey)),
-});
 
 describe("all 31", () => {
   it("are good, and form one history for each application", async () => {
@@ -33,30 +28,6 @@ describe("all 31", () => {
       ["signer", 28, 20260903],
       ["ump", 1, 20260900],
     ]);
-  });
-
-  it("are ordered by nonce, not by the text of their versions", async () => {
-    const { histories } = await checkReleases([...all].reverse(), { noManifestSet: true, applications: ["signer"] });
-    const names = histories[0]!.releases;
-    expect(names.indexOf("2026.6.4/signer")).toBeLessThan(names.indexOf("2026.6.10/signer"));
-    expect(names[0]).toBe("2026.1.1/signer");
-  });
-
-  it("report what changed in the words of diff", async () => {
-    const { histories } = await checkReleases(all, { noManifestSet: true, applications: ["signer"] });
-    const changes = (to: string): string[] =>
-      histories[0]!.steps
-        .find((step) => step.to === `${to}/signer`)!
-        .changes.map(({ what, severity }) => `${severity} ${what}`);
-    expect(changes("2026.4.4")).toContain("critical manifest-set.member");
-    for (const version of ["2026.5.1", "2026.6.0", "2026.6.7"])
-      expect(changes(version)).toEqual(["minor manifest.nonce"]);
-    expect(changes("2026.7.7")).toContain("notable arguments");
-  });
-
-  it("reach the set of 2026.1.1 at their first, and chain from there", async () => {
-    const check = await checkReleases(all, { manifestSet: set("2026.1.1") });
-    expect(check).toMatchObject({ good: true, demand: "manifest set" });
   });
 
   it("are read with approvals and manifests in borsh, too", async () => {

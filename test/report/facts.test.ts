@@ -4,7 +4,7 @@ import { renderGithub, renderMarkdown } from "../../src/formats/index.js";
 import { ageSentence, headlineFacts } from "../../src/report/facts.js";
 import { type Report, refusedReport } from "../../src/report/report.js";
 import { renderSummary } from "../../src/show/text.js";
-import { renderReport, renderText, verdictBrief } from "../../src/show/text.js";
+import { renderText, verdictBrief } from "../../src/show/text.js";
 import { UNPINNED, UNTIMED, bootOf, report, reportOf } from "./reports.js";
 
 const MADE = "2026-03-04T05:06:07.000Z";
@@ -26,9 +26,12 @@ describe("the head", () => {
     ["github", (made) => renderGithub(made)],
     ["Markdown", (made) => renderMarkdown(made).split("## ", 2)[1]!],
   ])("of %s names namespace, deployment, date, age and the time of verification", (_, render) => {
-    const head = render(report({}));
+    const head = flat(render(report({})));
     for (const part of ["prod/signer", "r2026.3.1", MADE, "25 hours old", "verified at", "2026-03-05T06:07:08.000Z"])
       expect(head).toContain(part);
+    expect(head).toContain(
+      "This enclave started 25 hours ago; whether it still runs is not shown: no app proof was given.",
+    );
   });
 
   it("says whose word the namespace is where it is not proven, and that there is none", () => {
@@ -87,7 +90,6 @@ describe("the head", () => {
 });
 
 describe("the age", () => {
-  const STARTED = "This enclave started 25 hours ago";
   it("is a sentence on the start, and on what shows that it still runs", () => {
     expect(ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z")).toBe(
       "this enclave started 12 days ago; whether it still runs is not shown: no app proof was given",
@@ -98,17 +100,6 @@ describe("the age", () => {
     );
     expect(ageSentence("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z")).toContain("started 24 hours in the future;");
     expect(ageSentence("never", "2026-03-01T00:00:00Z")).toContain("started at an unknown time;");
-  });
-
-  it.each<[string, (made: Report) => string]>([
-    ["text", renderText],
-    ["the summary", renderSummary],
-    ["github", renderGithub],
-    ["Markdown", renderMarkdown],
-  ])("is in the head of %s", (_, render) => {
-    expect(flat(render(report({})))).toContain(
-      `${STARTED}; whether it still runs is not shown: no app proof was given.`,
-    );
   });
 
   it("names the newest app proof of the oldest enclave, and whose word its time is where it is not proven", () => {
@@ -166,21 +157,5 @@ describe("the verdict in brief", () => {
       expect.stringMatching(/^actual +f{8}…/),
     ]);
     expect(flat(brief(refused, width).join(" "))).toMatch(/not accepted with warnings\. WARNING a reason/);
-  });
-});
-
-describe("a warning", () => {
-  const long = (index: number): string => `${index} ${"a reason ".repeat(60)}ends here ${index}.`;
-  it.each([1, 3, 12])("is never cut in a summary: %i of them", (count) => {
-    const notices = Array.from({ length: count }, (_, index) => ({ kind: "warning" as const, text: long(index) }));
-    const whole = firstParagraph(renderReport(report({}), {}, notices));
-    for (const width of [60, 80, 200]) {
-      const text = renderSummary(report({}), { width }, notices);
-      for (const { text: but } of notices) {
-        expect(flat(text)).toContain(`WARNING ${but}`);
-        expect(whole).toContain(`WARNING ${but}`);
-      }
-      expect(flat(text)).toContain("Not proven");
-    }
   });
 });

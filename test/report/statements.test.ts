@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActivityClaims, AppProofClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
-import { renderText } from "../../src/show/text.js";
 import { caveats, unprovenStatements } from "../../src/report/unproven.js";
 import {
   ACTIVITY,
@@ -434,11 +433,6 @@ describe("beside the verdict", () => {
       ["boot[1]: May be\\u{1b} old."],
     ],
   ])("stands %s", (_, made, stands) => expect(caveats(made)).toEqual(stands));
-
-  it("stands directly below the verdict", () => {
-    const shown = renderText(reportWith({ question: "fingerprint" }, { checks: vote }));
-    expect(shown).toMatch(/^VERIFIED with 1 warning: [^]*pins\.\nWARNING the answer to a vote/);
-  });
 });
 
 it("names the boot proof where there are several", () => {

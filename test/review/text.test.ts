@@ -211,13 +211,6 @@ it("paints the verdict and each fault", () => {
   expect(text).toContain("\u001b[1;31mFAIL\u001b[0m  a set (set)\n");
 });
 
-it("compares two values byte by byte", () => {
-  const hex = "ab".repeat(48);
-  const sides = { expected: hex, actual: hex.replace(/ab$/, "ac") };
-  const text = renderReview({ ...ALL, faults: [{ ...fault, code: "image", message: "one", ...sides }] });
-  expect(text).toContain("expected  …ababab[ab]\n  actual    …ababab[ac]\n");
-});
-
 it("takes no other object", () => {
   expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: expected the awaited result/);
 });

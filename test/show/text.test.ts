@@ -20,16 +20,6 @@ const failed: Check = {
 };
 
 describe("the checks", () => {
-  it("name their subject where there are several", () => {
-    const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }];
-    const text = renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN);
-    expect(text).toContain("\nBoot proofs: 2, of which 2 failed\n  FAIL  boot[0]  1 failed\n");
-    expect(text).toContain("\n  FAIL  boot[1]  1 failed\n");
-    const whole = renderText(report({ verdict: "rejected", claims: null, checks }), { ...PLAIN, detail: "verbose" });
-    expect(whole).toContain("Bindings and debug mode: boot[0]\n");
-    expect(whole).toContain("Bindings and debug mode: boot[1]\n");
-  });
-
   it("that are skipped for one reason are told once", () => {
     const skipped = (id: Check["id"]): Check => ({
       id,
