@@ -35,7 +35,12 @@ afterAll(async () => {
 
 const run = (...args: string[]): Promise<Answer> => bootproof(args, { now: new Date().toISOString() });
 const stateIn = (file: string): HealthState => JSON.parse(readFileSync(file, "utf8")) as HealthState;
-const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
+/** 0 where a busy machine ends the connection. */
+const statusOf = (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  );
 const urlOf = async (process: Process): Promise<string> => {
   await process.until(() => process.stderr.includes(" metrics are at "));
   return / metrics are at (\S+)\/metrics/.exec(process.stderr)![1]!;
@@ -49,7 +54,8 @@ const metric = async (url: string, name: string): Promise<number | null> => {
 describe("a watch", () => {
   it("reports outages by its probes, its metrics and the last success in its file", async () => {
     const file = path("watch.health");
-    const watching = new Process([...WATCH, "--health-file", file, "--metrics", "0"]);
+    const onOutage = ["--outage-after", "0", "--on-outage", `cat >> '${path("outages")}'`];
+    const watching = new Process([...WATCH, ...onOutage, "--health-file", file, "--metrics", "0"]);
     const url = await urlOf(watching);
     await watching.until(() => existsSync(file));
     expect(stateIn(file)).toMatchObject({ command: "watch", watched: [{ app: "signer", outageSince: null }] });
@@ -63,8 +69,12 @@ describe("a watch", () => {
     await back;
     await watching.until(async () => (await statusOf(`${url}/readyz`)) === 200);
     await watching.until(() => stateIn(file).goodAt! > before.goodAt!);
-    expect((await watching.end()).code).toBe(0);
-    expect(existsSync(file)).toBe(true);
+    const outages = (): string => (existsSync(path("outages")) ? readFileSync(path("outages"), "utf8") : "");
+    await watching.until(() => outages().includes("outage-ended"));
+    expect(outages().match(/"event":"[^"]+/g)).toEqual(['"event":"outage-began', '"event":"outage-ended']);
+    const { code, stderr } = await watching.end();
+    expect([code, existsSync(file)]).toEqual([0, true]);
+    expect(stderr).toMatch(/note: \S+Z signer: reachable again, after \d+ polls? without a response since /);
   });
 });
 

@@ -126,6 +126,13 @@ describe("log verify", () => {
     ],
     ["a checkpoint", "$all --checkpoint $ten $key", 0, /^WHOLE: /],
     ["a checkpoint and a vkey of its log", "$all --checkpoint $ten $vkey", 0, /^WHOLE: /],
+    [
+      "a checkpoint, and has grown since",
+      "$all --checkpoint $four $key",
+      0,
+      /^WHOLE: [^]*lines behind line 4, which the/,
+    ],
+    ["another log than the checkpoint's", "$all --checkpoint $fourOfOther $key", 1, /^BROKEN: .*line 4: its hash is/],
     ["a checkpoint without a key", "$all --checkpoint $ten", 1, /^INCOMPLETE: .*was not checked; pass/],
     ["a cut log", "$one $two --checkpoint $ten $key", 1, /^BROKEN: .* lines 1 to 8, and the checkpoint is of line 10/],
     ["an archived beginning", "$three --after $eight $key", 0, /^WHOLE: .*: 2 lines.*\n.*\n.*vouches for them/],

@@ -1,12 +1,7 @@
-/** A clock that is set back or forward by hours, in the middle of whatever runs. */
+/** A client whose clock is set back or forward by hours. */
 import { describe, expect, it } from "vitest";
 import { type ClientError, ServiceError } from "../../src/client/index.js";
-import { parsePolicy } from "../../src/index.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type WatchMessage, FetchError, verifyRun, watch } from "../../src/run/index.js";
-import { type RunEntry, type RunLine, type WatchResult, isResult } from "../../src/run/line.js";
 import { AT, fakeFetch, rejectionOf, testClient } from "../client/support.js";
-import { streamOf, textOf } from "../run/lines.js";
 
 const HOUR = 3_600_000;
 
@@ -34,60 +29,5 @@ describe("the client", () => {
     expect(error).toBeInstanceOf(ServiceError);
     expect(error.retryAfterMs).toBe(wanted);
     expect(Math.max(0, ...waits)).toBeLessThanOrEqual(30_000);
-  });
-});
-
-const lab = new Forge();
-const { bootProof, anchorPem } = forgeEvidence({ lab, at: AT });
-const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(lab)], { maxAge: "3h" })));
-
-/** Polls at these moments, in minutes from the boot. */
-async function watched(
-  minutes: readonly number[],
-  newest: () => Promise<typeof bootProof>,
-): Promise<{ lines: RunLine[]; messages: WatchMessage[] }> {
-  const [lines, messages]: [RunLine[], WatchMessage[]] = [[], []];
-  const ended = new AbortController();
-  let poll = 0;
-  await watch({
-    policy,
-    apps: [String(bootProof["enclaveApp"])],
-    newest,
-    now: () => new Date(AT.getTime() + minutes[poll]! * 60_000),
-    sleep: async () => void (++poll === minutes.length && ended.abort()),
-    random: () => 0,
-    onEntry: (line) => lines.push(line as RunLine),
-    onMessage: (message) => messages.push(message),
-    signal: ended.signal,
-  });
-  return { lines, messages };
-}
-
-describe("the watch", () => {
-  it("says by which check a boot proof is of another time, and that it is good again", async () => {
-    const { lines } = await watched([1, 2, -300, 3, 600, 4], () => Promise.resolve(bootProof));
-    const results = lines.map(({ entry }) => entry).filter((entry) => isResult(entry)) as RunEntry<WatchResult>[];
-    expect(results.map(({ n, verdict, stale, failed }) => [n, verdict, stale, failed.length > 0])).toEqual([
-      [1, "verified", undefined, false],
-      [2, "rejected", undefined, true],
-      [3, "verified", undefined, false],
-      [4, "rejected", true, true],
-      [5, "verified", undefined, false],
-    ]);
-    expect(results[1]!.details.map(({ detail }) => detail).join()).toMatch(/later than now/);
-    expect(await verifyRun([streamOf(textOf(lines))])).toMatchObject({ intact: true, entries: 5 });
-  });
-
-  it("goes on saying that nothing is watched, where the clock was set back", async () => {
-    const minutes = [0, 1, -300, -299, -298, 400];
-    const refused = (): Promise<never> => Promise.reject(new FetchError("missing", "none"));
-    const { messages } = await watched(minutes, refused);
-    expect(
-      messages.map((message) => [(message.at.getTime() - AT.getTime()) / 60_000, "again" in message && message.again]),
-    ).toEqual([
-      [0, false],
-      [-300, true],
-      [400, true],
-    ]);
   });
 });

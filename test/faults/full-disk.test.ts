@@ -4,18 +4,12 @@ import { generateKeyPairSync } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { parsePolicy } from "../../src/index.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { readCheckpoint, watch } from "../../src/run/index.js";
+import { readCheckpoint } from "../../src/run/index.js";
 import { type RunLine, lineAfter } from "../../src/run/line.js";
-import { RunFile, SYSTEM, openLog } from "../../src/run/node.js";
+import { RunFile } from "../../src/run/node.js";
 import { START, polled, textOf } from "../run/lines.js";
 import { testFolder } from "../support/folder.js";
 
-const lab = new Forge();
-const policy = parsePolicy(
-  JSON.stringify(labPolicy(forgeEvidence({ lab, at: START }).anchorPem, [labDeployment(lab)])),
-);
 const root = testFolder();
 const mounts: string[] = [];
 let count = 0;
@@ -106,28 +100,5 @@ describe.runIf(hasDisks)("a file on a full disk", () => {
     await add(file);
     expect(await readCheckpoint(readFileSync(note), { key: publicKey })).toMatchObject(file.end);
     await file.close();
-  });
-
-  it("ends a watch with its refusal announced, which the next one has and announces again", async () => {
-    const folder = mounted()!;
-    const path = join(folder, "boots.jsonl");
-    const announced: string[] = [];
-    const watched = async (): Promise<unknown> => {
-      const { log, close } = await openLog(path);
-      return watch({
-        ...{ ...SYSTEM, policy, log, once: true, apps: ["signer"] },
-        newest: () => Promise.resolve({ text: "x".repeat(40_000) }),
-        onRefusal: ({ bytes }) => Promise.resolve(void announced.push(Buffer.from(bytes).toString())),
-      }).finally(close);
-    };
-    await (await RunFile.open(path)).close();
-    const free = fill(folder, 2);
-    await expect(watched()).rejects.toMatchObject(FULL);
-    expect([announced.length, readFileSync(path, "utf8")]).toEqual([1, ""]);
-    expect(announced[0]).toMatch(/^\{"run":"bootproof-run\/1","recorded":false,/);
-    free();
-    await watched();
-    expect(announced.length).toBe(2);
-    expect(readFileSync(path, "utf8").split("\n")[0]).toBe(announced[1]);
   });
 });

@@ -1,10 +1,9 @@
 /**
- * What a service, or the network before it, may do to a request; what the client makes of it, and the watch. Each is
+ * What a service, or the network before it, may do to a request, and what the client makes of it. Each is
  * tried over real sockets in `network.test.ts`.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { ClientErrorCode } from "../../src/door/errors.js";
-import type { FailureKind } from "../../src/run/line.js";
 import { type Ways, answer, stampIn, trickle, writeForever } from "./servers.js";
 
 export interface NetworkFault {
@@ -17,7 +16,6 @@ export interface NetworkFault {
   readonly said: RegExp;
   /** How often a query is sent that may be repeated once. Default: once. */
   readonly sent?: number;
-  readonly kind: FailureKind | null;
   /** The exit code of `fetch`. Default: 3. */
   readonly exit?: 2;
   /** Only time ends it. */
@@ -61,28 +59,24 @@ const TIMEOUT = {
   code: "timeout",
   said: /no answer within 250 ms/,
   sent: 2,
-  kind: "unreachable",
   isSlow: true,
 } as const;
-const UNREACHABLE = { row: "a connection that breaks", code: "unreachable", sent: 2, kind: "unreachable" } as const;
+const UNREACHABLE = { row: "a connection that breaks", code: "unreachable", sent: 2 } as const;
 const NOT_JSON = {
   row: "a malformed response",
   code: "answer",
   said: /does not match the interface/,
-  kind: "answer",
 } as const;
 const TOO_LONG = {
   row: "an endless response",
   code: "answer",
   said: /longer than 1049600 bytes/,
-  kind: "answer",
 } as const;
-const ANSWERED = { row: "429 and 503", code: null, said: /^$/, sent: 2, kind: null } as const;
+const ANSWERED = { row: "429 and 503", code: null, said: /^$/, sent: 2 } as const;
 const ELSEWHERE = {
   row: "a redirect",
   code: "service",
   said: /HTTP 30\d.*Redirects are not followed\. Use the base address of the service itself/,
-  kind: "credentials",
 } as const;
 
 export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
@@ -162,7 +156,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ways: answers(() => Buffer.from("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")),
     code: "service",
     said: /HTTP 204/,
-    kind: "credentials",
   },
   "the word null": { ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
   "text that is not UTF-8": {
@@ -188,7 +181,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ways: answers(({ good }) => answer(200, { "content-type": "text/html; charset=utf-16" }, good)),
     code: null,
     said: /^$/,
-    kind: null,
   },
   "429 for a second": {
     ...ANSWERED,
@@ -215,14 +207,12 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ways: waits(429, "Fri, 31 Dec 9999 23:59:59 GMT"),
     code: "service",
     said: /HTTP 429: busy\. Wait, and send fewer requests/,
-    kind: "unreachable",
   },
   "503 for longer than there is time": {
     row: "429 and 503",
     ways: waits(503, "9".repeat(400)),
     code: "service",
     said: /HTTP 503: busy\. Try again later/,
-    kind: "unreachable",
   },
   "a redirect on the same host": {
     ...ELSEWHERE,
@@ -283,7 +273,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ),
     code: "service",
     said: /HTTP 401: bad stamp \[stamp\]\./,
-    kind: "credentials",
     exit: 2,
   },
 };

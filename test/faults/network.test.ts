@@ -1,5 +1,5 @@
 /**
- * A service, or the network before it, that goes wrong: what the client, fetch, verify --app and the watch make of it.
+ * A service, or the network before it, that goes wrong: what the client, fetch and verify --app make of it.
  * What the table of src/cli/README.md promises operators.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,13 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runAny } from "../../src/cli/commands.js";
 import { type Client, type ClientError, createClient } from "../../src/client/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { parsePolicy } from "../../src/index.js";
-import { type FetchError, type WatchMessage, askService, isResult, verifyRun, watch } from "../../src/run/index.js";
-import { SYSTEM, openLog, runStreams } from "../../src/run/node.js";
+import { SYSTEM } from "../../src/run/node.js";
 import { ORGANIZATION, apiKey, rejectionOf, testStamper } from "../client/support.js";
 import { freePort } from "../support/redis.js";
 import { NETWORK_FAULTS } from "./network.table.js";
-import { type FaultyServer, answer, faultyServer, listening, stampIn } from "./servers.js";
+import { type FaultyServer, faultyServer, listening, stampIn } from "./servers.js";
 import { toBase64 } from "../../src/bytes.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 
@@ -29,10 +27,6 @@ const GOOD = JSON.stringify({ bootProof });
 const policyText = JSON.stringify(labPolicy(anchorPem, [labDeployment(lab)]));
 const SLOW_MS = 250;
 const ENOUGH_MS = 20_000;
-/** Between two signs of life in the log. */
-const HOUR_MS = 3_600_000;
-/** The time that the end of a watch waits for its file (MOST_ENDING_MS in src/run/watch.ts). */
-const ENDING_MS = 5000;
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-faults-network-"));
 const [keyFile, policyFile] = [join(folder, "key.json"), join(folder, "policy.json")];
@@ -45,7 +39,6 @@ let tls: TlsServer;
 let tlsPort: number;
 /** That a server with TLS could read, though its certificate is not trusted. */
 let requestsWithoutTls = 0;
-let honest: FaultyServer;
 beforeAll(async () => {
   elsewhere = await faultyServer({});
   plain = await faultyServer({
@@ -53,12 +46,10 @@ beforeAll(async () => {
   });
   tls = createTlsServer(selfSigned(), () => void requestsWithoutTls++);
   tlsPort = await listening(tls);
-  honest = await faultyServer({ asked: (socket) => socket.end(answer(200, {}, GOOD)) });
 });
 afterAll(async () => {
   await elsewhere.close();
   await plain.close();
-  await honest.close();
   tls.closeAllConnections();
   await new Promise((resolve) => tls.close(resolve));
   rmSync(folder, { recursive: true });
@@ -128,44 +119,6 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["verify", "--app", APP, "--policy", policyFile],
 ];
 
-let logs = 0;
-
-/** Watches by the one client until an outage is told, and then by the other. `entries` are those but signs of life. */
-async function watched(bad: Client, good: Client): Promise<{ messages: WatchMessage[]; entries: number }> {
-  const path = join(folder, `log-${logs++}.jsonl`);
-  const { log, close } = await openLog(path);
-  const [ended, messages]: [AbortController, WatchMessage[]] = [new AbortController(), []];
-  let entries = 0;
-  try {
-    const { recorded } = await watch({
-      policy: parsePolicy(policyText),
-      apps: [APP],
-      newest: (one, signal) => askService(messages.length === 0 ? bad : good)(one, signal),
-      log,
-      now: () => NOW,
-      random: () => 0,
-      // The watch ends by the limit that it waits for its file, or once the file has all lines.
-      sleep: async (milliseconds, signal) => {
-        if (milliseconds === ENDING_MS || milliseconds >= HOUR_MS) await SYSTEM.sleep(milliseconds, signal);
-      },
-      onMessage: (message) => {
-        messages.push(message);
-        if (message.event === "recovered") ended.abort();
-      },
-      onEntry: (line) => {
-        if (!("entry" in line && (isResult(line.entry) || line.entry.event.startsWith("outage")))) return;
-        entries++;
-        if (messages.length === 0) ended.abort();
-      },
-      signal: ended.signal,
-    });
-    expect(await verifyRun(runStreams([path]))).toMatchObject({ fault: null, entries: recorded });
-    return { messages, entries };
-  } finally {
-    await close();
-  }
-}
-
 const table = Object.entries(NETWORK_FAULTS);
 
 it("is what operators are told in the table of src/cli/README.md", () => {
@@ -174,7 +127,7 @@ it("is what operators are told in the table of src/cli/README.md", () => {
 });
 
 describe.concurrent.each(table)("a service that answers with %s", (_, fault) => {
-  const { code, said, sent = 1, kind, isSlow = false, waitMs, exit: refusal = 3 } = fault;
+  const { code, said, sent = 1, isSlow = false, waitMs, exit: refusal = 3 } = fault;
   const at = async (work: (server: FaultyServer, baseUrl: string) => Promise<void>): Promise<void> => {
     const server = await faultyServer(fault.ways({ good: GOOD, elsewhere }));
     try {
@@ -227,22 +180,6 @@ describe.concurrent.each(table)("a service that answers with %s", (_, fault) => 
         expectNoSecret(stderr, server.heads);
       }),
   );
-
-  it("is an outage to the watch, which goes on", () =>
-    at(async (server, baseUrl) => {
-      const [bad, good] = [await clientTo(baseUrl, { isSlow }), await clientTo(`http://127.0.0.1:${honest.port}`)];
-      const work = watched(bad, good);
-      if (kind === "credentials") {
-        const error = await rejectionOf<FetchError>(work);
-        expect([error.name, error.kind, error.message]).toEqual(["FetchError", kind, expect.stringMatching(said)]);
-        return expectNoSecret(everythingOf(error), server.heads);
-      }
-      const { messages, entries } = await work;
-      expect(entries).toBe(1);
-      const events = messages.map((message) => ("kind" in message ? message.kind : message.event));
-      expect(events).toEqual(kind === null ? [] : [kind, "recovered"]);
-      expectNoSecret(JSON.stringify(messages), server.heads);
-    }));
 });
 
 /** What is not an answer of a service that is there. */
@@ -272,7 +209,7 @@ const ABSENT: Readonly<Record<string, Absence>> = {
 };
 
 describe.concurrent.each(Object.entries(ABSENT))("a service that is not there: %s", (_, { baseUrl, said }) => {
-  it("is told by the client, fetch and verify, and is an outage to the watch", async () => {
+  it("is told by the client, fetch and verify", async () => {
     const url = await baseUrl();
     const client = await clientTo(url);
     const error = await rejectionOf<ClientError>(client.getLatestBootProof({ appName: APP }));
@@ -283,8 +220,6 @@ describe.concurrent.each(Object.entries(ABSENT))("a service that is not there: %
       expect([code, stdout, stderr]).toEqual([3, "", expect.stringMatching(said)]);
       expectNoSecret(stderr);
     }
-    const { messages, entries } = await watched(client, await clientTo(`http://127.0.0.1:${honest.port}`));
-    expect([entries, messages.map(({ event }) => event)]).toEqual([1, ["outage", "recovered"]]);
     expect(requestsWithoutTls).toBe(0);
   });
 });

@@ -35,15 +35,6 @@ const told = ({ messages }: Seen): unknown[] =>
   messages.flatMap((one) => ("attempts" in one ? [[one.event, one.n, one.attempts]] : []));
 
 describe("a refusal that its target takes", () => {
-  it("is announced in order, and its line is named by one behind it", async () => {
-    const store = new MemoryStore();
-    const { refusals, entries, summary } = await watched(alternating, { log: store.opened(), until: 10 * MINUTE });
-    expect(refusals.map(({ bootProofs }) => bootProofs)).toEqual([0, 1, 2, 3].map((boot) => [bad(boot)]));
-    expect(announcedIn(store)).toEqual(numbersOf(refusals));
-    for (const { event, of, n } of entries) if (event === "announced") expect(Number(of)).toBe(n! - 1);
-    expect(summary!.waiting).toEqual([]);
-  });
-
   it("is announced after attempts that fail, with the first failure and the success reported", async () => {
     const seen = await watched(() => bad(1), {
       until: HOUR,
@@ -108,16 +99,6 @@ describe("a refusal that no target takes", () => {
       until: HOUR,
     });
     expect(numbersOf(seen.refusals)).toContain(1);
-  });
-
-  it("is the only one that the next start announces", async () => {
-    const [store, clock] = [new MemoryStore(), new SimulatedClock()];
-    const refusal = ({ bootProofs }: Entry): void =>
-      void (JSON.stringify(bootProofs) === JSON.stringify([bad(1)]) && refuse());
-    const before = await watched(alternating, { log: store.opened(), clock, refusal, until: 20 * MINUTE });
-    expect(before.refusals).toHaveLength(3);
-    const again = await watched(() => bad(3), { log: store.opened(), clock, until: HOUR });
-    expect(again.refusals).toMatchObject([{ bootProofs: [bad(1)] }]);
   });
 
   it("does not end the watch while it hangs, nor holds up an outage, nor the other way round", async () => {

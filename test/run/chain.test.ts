@@ -208,74 +208,7 @@ describe("a changed file", () => {
   });
 });
 
-describe("a chain in files", () => {
-  const [one, two, three] = [texts.slice(0, 4), texts.slice(4, 7), texts.slice(7)].map(textOf) as [
-    string,
-    string,
-    string,
-  ];
-  const inFiles = (options: VerifyRunOptions, ...files: readonly string[]): Promise<RunVerification> =>
-    verifyRun(
-      files.map((text, at) => streamOf(text, `file ${at}`)),
-      options,
-    );
-
-  it("is whole in their order, and names the file with a fault", async () => {
-    expect(await inFiles({}, one, two, three)).toMatchObject({ intact: true, complete: true, entries: 9 });
-    expect(await inFiles({}, one, three)).toMatchObject({ fault: { kind: "chain", line: 5, file: "file 1" } });
-    expect(await inFiles({}, two, one)).toMatchObject({ fault: { kind: "begun-anew", file: "file 1" } });
-  });
-
-  it("says that two chains were given", async () => {
-    const other = textOf(await linesOf(2, { deployments: ["other"] }));
-    const { fault } = await inFiles({}, one, other);
-    expect(fault).toMatchObject({ kind: "begun-anew", line: 5 });
-    expect(fault!.message).toMatch(/two chains were given: .*--after FILE/);
-  });
-
-  it("is incomplete without its first files, unless a line before them is vouched for", async () => {
-    const later = await inFiles({}, two, three);
-    expect(later).toMatchObject({ intact: true, complete: false, entries: 5, firstEntry: 5 });
-    expect(later.missing).toEqual([
-      `lines 1 to 4, which are in files that were not passed: the last has the hash ${lines[3]!.hash}`,
-    ]);
-    expect(await inFiles({ after: endOf(lines[3]!) }, two, three)).toMatchObject({ complete: true });
-    // The files have the line, or none behind it.
-    expect(await inFiles({ after: endOf(lines[4]!) }, two, three)).toMatchObject({ complete: true, entries: 5 });
-    const { head } = endOf(lines[3]!);
-    expect(await inFiles({ after: { entries: 5, head } }, two)).toMatchObject({ fault: { kind: "checkpoint" } });
-    expect(await inFiles({ after: endOf(lines[1]!) }, two)).toMatchObject({ fault: { kind: "chain" } });
-    expect(await inFiles({ after: endOf(lines[8]!) }, two)).toMatchObject({ fault: { kind: "checkpoint" } });
-    expect(await inFiles({ after: endOf(lines[3]!) })).toMatchObject({ complete: true, entries: 0, lastEntry: 4 });
-    expect(await inFiles({ after: { ...endOf(lines[3]!), head: "ab".repeat(32) } }, two)).toMatchObject({
-      intact: false,
-    });
-    expect(await inFiles({ after: endOf(lines[3]!) }, one, two)).toMatchObject({ complete: true, firstEntry: 1 });
-  });
-});
-
 describe("the times of a file", () => {
-  it("are compared with the present, from the first sign of life on", async () => {
-    const [started, , alive] = [EVENTS[0]!, EVENTS[1]!, EVENTS[7]!];
-    const hourly = await chained([audited(1), started, alive, alive], NO_LINES, 3600);
-    const later = (hours: number): Date => new Date(START.getTime() + hours * 3_600_000);
-    const gapsOf = async (maxGapMs: number, now: Date): Promise<(number | null)[]> => {
-      const { gaps, lastSign } = await verified(textOf(hourly), { maxGapMs, now });
-      expect(lastSign).toBe(later(3).toISOString());
-      return gaps.map(({ entry }) => entry);
-    };
-    expect(await gapsOf(3_600_000, later(4))).toEqual([]);
-    expect(await gapsOf(3_500_000, later(3))).toEqual([2, 3]);
-    expect(await gapsOf(3_600_000, later(6))).toEqual([4]);
-    const none = await verified(textOf([hourly[0]!]), { maxGapMs: 1, now: later(9) });
-    expect([none.gaps, none.complete, none.missing.join()]).toEqual([
-      [],
-      false,
-      expect.stringContaining("whether the watch was running"),
-    ]);
-    await expect(verified("", { maxGapMs: 1 })).rejects.toThrow("options.now: required with options.maxGapMs");
-  });
-
   it("may go back by a second", async () => {
     const ofSeconds = async (seconds: number): Promise<unknown[]> =>
       (await verified(textOf(await chained([audited(1), audited(2)], NO_LINES, -seconds)))).backwards.map(

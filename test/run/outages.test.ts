@@ -2,18 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
 import { ClientError, ServiceError } from "../../src/door/errors.js";
-import type { FailureKind, RunEvent, Watched } from "../../src/run/line.js";
-import {
-  type Failure,
-  FetchError,
-  type Outage,
-  type WatchMessage,
-  backoffMs,
-  failureOf,
-  newOutage,
-  outageAfterFailure,
-  outageEnd,
-} from "../../src/run/outages.js";
+import type { FailureKind } from "../../src/run/line.js";
+import { FetchError, backoffMs, failureOf, newOutage, outageAfterFailure, outageEnd } from "../../src/run/outages.js";
 import { SYSTEM } from "../../src/run/node.js";
 import { watch } from "../../src/run/watch.js";
 import { IS_LONG } from "../support/long.js";
@@ -52,6 +42,9 @@ describe("a failure", () => {
     ["an answer that is none", new ClientError("answer", "no JSON", {} as never), "answer"],
     ["a time limit", new ClientError("timeout", "too late", {} as never), "unreachable"],
     ["an error of its own kind", new FetchError("missing", "none"), "missing"],
+    ["evidence that is none", new ClientError("evidence", "none", {} as never), "answer"],
+    ["a refusal that is final", serviceError(204), "credentials"],
+    ["a connection that breaks", new ClientError("unreachable", "reset", {} as never), "unreachable"],
     ["any other error", new Error("down"), "unreachable"],
   ])("of %s", (_, error, kind) => {
     expect(failureOf(error)).toEqual({ kind, message: (error as Error).message, retryAfterMs: null });
@@ -70,138 +63,25 @@ it("waits double up to five minutes, half of each by chance", () => {
   expect([backoffMs(0, 0), backoffMs(0, 0.5)]).toEqual([2500, 3750]);
 });
 
-describe("outages", () => {
-  const [one, other]: readonly Watched[] = [{ app: "one" }, { app: "other" }];
-  const failing = (kind: FailureKind): Failure => ({ kind, message: "down", retryAfterMs: null });
-  const down = failing("unreachable");
-  type Polls = readonly (readonly [after: number, ...failures: (Failure | null)[]])[];
-
-  /** The messages and events of polls, each after so many milliseconds. */
-  function noted(polls: Polls, { after = 1, open = null as Outage | null } = {}) {
-    const [messages, events]: [WatchMessage[], RunEvent[]] = [[], []];
-    const outages = [open, null];
-    let time = START.getTime();
-    for (const [passed, ...failures] of polls) {
-      time += passed;
-      for (const [index, failure] of failures.entries()) {
-        const poll = { watched: [one!, other!][index]!, at: new Date(time), after, repeatMs: HOUR };
-        const before = outages[index];
-        const polled: Partial<ReturnType<typeof outageEnd>> =
-          failure === null
-            ? before
-              ? outageEnd(before, poll)
-              : {}
-            : outageAfterFailure(before ?? newOutage(poll.at, false), failure, poll);
-        const { outage = null, message, event } = polled;
-        outages[index] = outage;
-        if (message) messages.push(message);
-        if (event) events.push(event);
-      }
-    }
-    return { messages, events };
-  }
-
-  it("begin and end with a message and an event", () => {
-    const { messages, events } = noted([
-      [0, down],
-      [1000, down],
-      [1000, null],
-    ]);
-    const own = { since: START, watched: [one] };
-    expect(messages).toEqual([
-      { event: "outage", at: START, kind: "unreachable", ...own, message: "down", again: false },
-      { event: "recovered", at: later(2000), ...own, failedPolls: 2 },
-    ]);
-    expect(events).toEqual([
-      { event: "outage-began", kind: "unreachable", ...own, since: at(0), message: "down" },
-      { event: "outage-ended", ...own, since: at(0), failedPolls: 2 },
-    ]);
+it("an outage begins and ends with a message and an event, whose text is short, and Unicode", () => {
+  const [failure, own] = [failureOf(new Error(`\ud800${"x".repeat(5000)}`)), { watched: [{ app: "one" }] }];
+  const poll = { watched: own.watched[0]!, at: START, after: 0, repeatMs: HOUR };
+  const { kind, message } = failure;
+  const { outage, ...began } = outageAfterFailure(newOutage(START, false), failure, poll);
+  expect(began).toEqual({
+    message: { event: "outage", at: START, kind, ...own, since: START, message, again: false },
+    event: { event: "outage-began", kind, ...own, since: at(0), message: `\ufffd${"x".repeat(999)}` },
   });
-
-  it("are reported again each hour", () => {
-    const { messages } = noted([
-      [0, down],
-      [HOUR - 1, down],
-      [60_001, down],
-      [HOUR - 1, down],
-      [1, down],
-    ]);
-    expect(messages.map((message) => [message.at, "again" in message && message.again])).toEqual([
-      [later(0), false],
-      [later(HOUR + 60_000), true],
-      [later(2 * HOUR + 60_000), true],
-    ]);
+  expect(outageEnd(outage!, { ...poll, at: later(2000) })).toEqual({
+    outage: null,
+    message: { event: "recovered", at: later(2000), ...own, since: START, failedPolls: 1 },
+    event: { event: "outage-ended", ...own, since: at(0), failedPolls: 1 },
   });
-
-  it("that alternate their kind are one: each kind is reported once, and the time goes on", () => {
-    const polls = Array.from(
-      { length: 120 },
-      (_, index) => [60_000, index % 2 === 0 ? down : failing("missing")] as const,
-    );
-    const { messages, events } = noted([...polls, [60_000, null]]);
-    expect(messages.map((message) => [message.event, "again" in message && message.again])).toEqual([
-      ["outage", false],
-      ["outage", true],
-      ["outage", true],
-      ["recovered", false],
-    ]);
-    for (const message of messages) expect(message).toMatchObject({ since: later(60_000) });
-    expect(events).toMatchObject([{ event: "outage-began" }, { event: "outage-ended", failedPolls: 120 }]);
-  });
-
-  it.each([0, 1, 5])("are recorded when they last longer than %d polls, and only these have an end", (after) => {
-    const polls = (count: number): Polls => [
-      ...Array.from({ length: count }, () => [1000, down] as const),
-      [1000, null],
-    ];
-    expect(noted(polls(after), { after }).events).toEqual([]);
-    for (const count of [after + 1, 50])
-      expect(noted(polls(count), { after }).events).toMatchObject([
-        { event: "outage-began" },
-        { event: "outage-ended", failedPolls: count },
-      ]);
-  });
-
-  it("have an event for each name that begins or ends by itself", () => {
-    const { events } = noted([
-      [0, down, null],
-      [1000, down, down],
-      [1000, down, down],
-      [1000, null, down],
-      [1000, null, null],
-    ]);
-    expect(events.map((event) => [event.event, "watched" in event && event.watched])).toEqual([
-      ["outage-began", [one]],
-      ["outage-began", [other]],
-      ["outage-ended", [one]],
-      ["outage-ended", [other]],
-    ]);
-  });
-
-  it("that are open in the file go on, and are not recorded again", () => {
-    const open = newOutage(later(-HOUR), true);
-    const answer = failing("answer");
-    const { messages, events } = noted(
-      [
-        [0, answer],
-        [1000, answer],
-        [1000, null],
-      ],
-      { open },
-    );
-    expect(messages).toMatchObject([
-      { event: "outage", again: true, since: later(-HOUR) },
-      { event: "recovered", failedPolls: 2, since: later(-HOUR) },
-    ]);
-    expect(events).toMatchObject([{ event: "outage-ended", since: at(-HOUR), failedPolls: 2 }]);
-    expect(noted([[0, null]], { open }).events).toMatchObject([{ event: "outage-ended", failedPolls: 0 }]);
-    expect(noted([], { open })).toEqual({ messages: [], events: [] });
-  });
-
-  it("have a message in the file that is short, and Unicode", () => {
-    const [began] = noted([[0, { ...down, message: `\ud800${"x".repeat(5000)}` }]], { after: 0 }).events;
-    expect(began).toMatchObject({ message: `\ufffd${"x".repeat(999)}` });
-  });
+  // A clock that is set back by hours makes a reminder due, too.
+  const [sooner, back] = [later(HOUR - 1), later(-5 * HOUR)].map((time) =>
+    outageAfterFailure(outage!, failure, { ...poll, at: time }),
+  );
+  expect([sooner!.message, back!.message]).toEqual([false, expect.objectContaining({ again: true })]);
 });
 
 const BOTH = ["outage-began", "outage-ended"];

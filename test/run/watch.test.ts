@@ -1,6 +1,4 @@
 /** A watch of a service that lies, fails and recovers, by a clock of its own. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { verifyBootProof } from "../../src/bootproof.js";
@@ -8,13 +6,10 @@ import { apiKeyStamper, createClient } from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { ServiceError } from "../../src/door/errors.js";
 import { startLab } from "../../src/lab/index.js";
-import { FetchError, type WatchMessage, type WatchOptions, askService, verifyRun, watch } from "../../src/run/index.js";
-import { openLog, runStreams } from "../../src/run/node.js";
-import { fastTestFolder } from "../support/folder.js";
-import { type Entry, type Given, MemoryStore, SimulatedClock, START, type Seen, at } from "./watch-support.js";
-import { watched as watching, wordsOf } from "./watch-support.js";
+import { FetchError, type WatchOptions, askService, watch } from "../../src/run/index.js";
+import { type Given, MemoryStore, SimulatedClock, START, type Seen, at } from "./watch-support.js";
+import { watched as watching } from "./watch-support.js";
 
-const folder = fastTestFolder();
 const clock = new SimulatedClock();
 const lab = await startLab({ now: clock.now });
 const policy = parsePolicy({ ...lab.policyFile, maxAge: "30m" });
@@ -40,115 +35,10 @@ const answering =
   (status: number, body: string, headers: Record<string, string> = {}): Interference =>
   () =>
     new Response(body, { status, headers });
-const huge: Interference = () => new Response(`{"bootProof":"${"a".repeat(3 * 1024 * 1024)}"}`);
 
 const signerEnclave = lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId;
 
-/** By the minute. */
-const HOUR: readonly (readonly [minute: number, happens: () => unknown])[] = [
-  [5, () => (interference = lost)],
-  [12, () => (interference = undefined)],
-  [14, () => lab.setFault("stale-manifest")],
-  [17, () => lab.setFault(null)],
-  [20, () => (interference = answering(200, "<!doctype html>"))],
-  [22, () => (interference = answering(429, "{}", { "retry-after": "120" }))],
-  [24, () => (interference = huge)],
-  [28, () => (interference = undefined)],
-  [29, () => lab.restartEnclave(signerEnclave)],
-  [32, () => lab.setFault("altered-document")],
-  [36, () => lab.setFault(null)],
-  [40, () => (interference = answering(200, '{"bootProof":{"enclaveApp":"another"}}'))],
-  [42, () => (interference = answering(404, "{}"))],
-  [45, () => (interference = answering(401, "{}"))],
-  [49, () => (interference = answering(503, "{}"))],
-  [53, () => (interference = undefined)],
-];
-
 const ask = askService(client);
-
-describe("an hour with a service that lies, fails and recovers", () => {
-  const path = join(folder, "hour.jsonl");
-  const seen: Seen[] = [];
-  const attempts: number[] = [];
-  let script = [...HOUR];
-  const all = <T>(of: (one: Seen) => readonly T[]): T[] => seen.flatMap(of);
-
-  async function watchUntil(minute: number): Promise<void> {
-    const { log, close } = await openLog(path);
-    const newest: WatchOptions["newest"] = async (watched, signal) => {
-      while (script[0] !== undefined && script[0][0] * 60_000 <= clock.elapsedMs) {
-        await script[0][1]();
-        script = script.slice(1);
-      }
-      return ask(watched, signal);
-    };
-    const refusal: Given["refusal"] = ({ n }, attempt) => {
-      attempts.push(n!);
-      if (attempt === 1) throw new Error("nobody answers");
-    };
-    const until = minute * 60_000;
-    seen.push(await watching(() => null, { ...{ apps: ["signer"], policy, newest, log, clock, refusal, until } }));
-    await close();
-  }
-
-  it("leaves an intact file with exactly the expected results", async () => {
-    // Ended and begun again in between: nothing is lost, and nothing recorded twice.
-    for (const minute of [3, 15, 34, 61]) await watchUntil(minute);
-    expect(await verifyRun(runStreams([path]))).toMatchObject({
-      intact: true,
-      entries: all(({ entries }) => entries).length,
-    });
-    const results = all(({ news }) => news).filter(({ verdict }) => verdict !== undefined);
-    expect(results.map(({ verdict, stale, failed }) => [verdict, stale, ...failed!])).toEqual([
-      ["verified", undefined],
-      ["rejected", undefined, "policy.deployment", "policy.nonce"],
-      ["verified", undefined],
-      ["verified", undefined],
-      ["rejected", undefined, "cose.signature"],
-      ["verified", undefined],
-      ["rejected", true, "policy.age"],
-    ]);
-    const digests = results.map(({ entry }) => entry);
-    expect([digests[2], digests[5], digests[6]]).toEqual([digests[0], digests[3], digests[3]]);
-    expect(new Set(digests).size).toBe(4);
-    expect(results[0]).toMatchObject({ app: "signer", deployments: ["signer lab.2"] });
-    expect(results[4]!["details"]).toMatchObject([{ id: "cose.signature" }]);
-    expect(results.every(({ warnings }) => (warnings as string[]).length > 0)).toBe(true);
-  });
-
-  it("has evidence in each result with the same verdict", async () => {
-    const lines = readFileSync(path, "utf8").trimEnd().split("\n");
-    for (const { event, at: time, bootProofs, verdict, failed } of lines.map((line) => JSON.parse(line) as Entry)) {
-      if (event !== undefined) continue;
-      const { report } = await verifyBootProof(bootProofs![0], { policy, now: new Date(time) });
-      expect(report.verdict).toBe(verdict);
-      expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(failed);
-    }
-  });
-
-  it("has announced each refusal and each outage once and in order, whatever its kinds, with retries", () => {
-    const news = all((one) => one.news);
-    const numbersOf = (which: (entry: Entry) => boolean): unknown[] => news.filter(which).map(({ n }) => n);
-    const refused = numbersOf(({ verdict }) => verdict === "rejected");
-    expect(all(({ refusals }) => refusals).map(({ n }) => n)).toEqual(refused);
-    expect(attempts).toEqual(refused.flatMap((n) => [n, n]));
-    const outages = all((one) => one.outages);
-    expect(outages.map(({ n }) => n)).toEqual(numbersOf(({ event }) => event !== undefined));
-    expect(wordsOf(outages)).toEqual([1, 2, 3].flatMap(() => ["outage-began", "outage-ended"]));
-    for (const pair of [0, 2, 4]) expect(outages[pair]!.since).toBe(outages[pair + 1]!.since);
-  });
-
-  it("has reported the begin, each kind and the end of each outage", () => {
-    const told = all(({ messages }) => messages).flatMap((message: WatchMessage) => {
-      if (message.event === "outage") return [message.kind];
-      return message.event === "recovered" ? [`recovered after ${message.failedPolls > 1 ? "polls" : "a poll"}`] : [];
-    });
-    expect(told).toEqual([
-      ...["unreachable", "recovered after polls", "answer", "unreachable", "recovered after polls"],
-      ...["answer", "missing", "credentials", "unreachable", "recovered after polls"],
-    ]);
-  });
-});
 
 /** A watch of a service that answers so, until the answers end. */
 async function watched(
@@ -167,12 +57,6 @@ async function watched(
 }
 
 describe("a watch", () => {
-  it("records each change of a service that alternates, and a changed label, an unverified claim", async () => {
-    const [a, b] = [{ boot: "a" }, { boot: "b" }];
-    const { news } = await watched([() => a, () => b, () => a, () => a, () => b], { most: 9 });
-    expect(news.map(({ bootProofs }) => bootProofs![0]).slice(0, 4)).toEqual([a, b, a, b]);
-  });
-
   it("of many names sends four requests at once, also after the service demanded a pause", async () => {
     const apps = Array.from({ length: 40 }, (_, index) => `app ${index}`);
     let [running, most, isLimited] = [0, 0, true];

@@ -1,16 +1,15 @@
 /** `openSignedPolicy` with a state of another policy, a clock that goes back, and functions of the caller that fail. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SignedPolicyError } from "../../src/signed-policy/index.js";
-import { fileState } from "../../src/signed-policy/node.js";
-import { TEAM, feedOf, stateOf, versionsOf } from "../support/policy-feeds.js";
+import { feedOf, stateOf, versionsOf } from "../support/policy-feeds.js";
 import { World, refusal } from "./support.js";
 
 const FOUR = versionsOf([{}, {}, {}, {}]);
 const OTHER = versionsOf([{ name: "prod/other" }, { name: "prod/other" }]);
-const OTHER_PINNED = { name: "prod/other", ...TEAM };
+
 const upTo = (count: number): string => feedOf(FOUR.slice(0, count));
 const DAY = 86_400_000;
 /** A refresh that is due has begun after it. */
@@ -23,18 +22,6 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 afterEach(() => vi.restoreAllMocks());
 
 describe("a state of another name", () => {
-  it("is refused and stays as it is, so that its own policy still refuses a rollback", async () => {
-    const state = fileState(join(scratch, "shared.state"));
-    await new World(FOUR).open({ state });
-    const before = readFileSync(join(scratch, "shared.state"), "utf8");
-    const error = await refusal(new World(OTHER).open({ state, signers: OTHER_PINNED }));
-    expect(error).toMatchObject({ code: "state" });
-    expect(error.message).toContain("it is of prod/signer, and prod/other is pinned: give each name its own state");
-    expect(readFileSync(join(scratch, "shared.state"), "utf8")).toBe(before);
-    expect((await refusal(new World(FOUR.slice(0, 2)).open({ state }))).code).toBe("version");
-    expect((await new World(FOUR).open({ state })).version).toBe(4);
-  });
-
   it("is refused without a feed, and at a refresh, where the policy in force stays", async () => {
     const world = new World(FOUR.slice(0, 2));
     const signed = await world.open();

@@ -275,29 +275,6 @@ describe("policyToSign", () => {
     expect(pae.equals((await policyToSign({ envelope: v1 })).bytes)).toBe(true);
   });
 
-  it.each([
-    [0, "sha256"],
-    [1, "sha384"],
-  ] as const)("returns the digest of key %i, %s, which openssl signs", async (index, hash) => {
-    const one = [alice, bob][index]!;
-    const draft = await next({ key: undefined });
-    const { bytes, digest } = await policyToSign({ envelope: draft, publicKey: one.publicPem });
-    const own = await digest();
-    expect(createHash(hash).update(bytes).digest().equals(own)).toBe(true);
-    const signature = openssl(
-      "pkeyutl",
-      "-sign",
-      "-inkey",
-      one.file,
-      "-in",
-      fileWith(own),
-      "-pkeyopt",
-      `digest:${hash}`,
-    );
-    const key = { publicKey: one.publicPem, signature };
-    expect(counted(await cosignPolicy({ envelope: draft, feed, key }))).toHaveLength(1);
-  });
-
   it("demands the key where the set has several types, and has no digest for Ed25519", async () => {
     await expect((await policyToSign({ envelope: v1 })).digest()).rejects.toEqual(
       refused("malformed", /P-256 and P-384 and Ed25519: name the public key/),

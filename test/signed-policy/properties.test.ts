@@ -97,40 +97,4 @@ describe("a consumer of any feed", () => {
       { numRuns: runs(100) },
     );
   });
-
-  it("does not depend on the order of signatures, nor on those of strangers among them", async () => {
-    const strangers = fc.array(fc.constantFrom(...GENUINE.flatMap(({ envelope }) => envelope.signatures)), {
-      maxLength: 4,
-    });
-    await fc.assert(
-      fc.asyncProperty(strangers, fc.infiniteStream(fc.nat()), async (more, random) => {
-        const world = new World([]);
-        const lines = GENUINE.map(({ envelope }) => {
-          const signatures = [...envelope.signatures, ...more]
-            .map((each) => [random.next().value, each] as const)
-            .sort(([a], [b]) => a - b)
-            .map(([, each]) => each);
-          return { line: JSON.stringify({ ...envelope, signatures }) };
-        });
-        world.feed = feedOf(lines);
-        expect(await inForce(world)).toBe(5);
-      }),
-      { numRuns: runs(60) },
-    );
-  });
-
-  it("reaches the same version from every state and from every beginning that it may have", async () => {
-    for (let known = 0; known <= 5; known++)
-      for (let from = 0; from < 5; from++) {
-        const world = new World([]);
-        if (known > 0) {
-          world.feed = feedOf(GENUINE.slice(0, known));
-          await inForce(world);
-        }
-        world.feed = feedOf(GENUINE.slice(from));
-        // Without a state the pinned keys must have signed the first line: those of the first three versions.
-        const reaches = known === 0 ? from < 3 : from <= known;
-        expect(await inForce(world), `from ${known}, lines from ${from + 1}`).toBe(reaches ? 5 : null);
-      }
-  });
 });

@@ -83,56 +83,39 @@ const next = (changes: (newest: number) => VersionChanges) => (newest: number) =
   shown(forged(newest, changes(newest)));
 const NEW_SET = { signers: setOf(1, MALLORY) };
 
+const attack = (day: number, feed: Attack["feed"], days = 2): Attack => ({ day, days, feed });
+const refusedAt = (day: number, changes: (newest: number) => VersionChanges): Attack => attack(day, next(changes));
+const keysAt = (newest: number): readonly TestKey[] => setAt(newest)[2];
+
 const ATTACKS: Readonly<Record<string, Attack>> = {
-  "rolled back": { day: 14, days: 2, feed: (newest) => shown(HISTORY.slice(0, newest - 1)) },
-  forked: {
-    day: 40,
-    days: 2,
-    feed: (newest) =>
-      shown(versionsOf([...CHANGES.slice(0, newest - 1), { ...CHANGES[newest - 1], policy: policyFor(666) }])),
-  },
-  gap: { day: 50, days: 2, feed: (newest) => shown(HISTORY.slice(0, newest)) + feedOf([HISTORY[newest + 1]!]) },
-  "signed by too few": { day: 110, days: 2, feed: next((newest) => ({ by: setAt(newest)[2].slice(0, 1) })) },
-  "one key twice": {
-    day: 122,
-    days: 2,
-    feed: next((newest) => ({ by: Array<TestKey>(3).fill(setAt(newest)[2][0]!) })),
-  },
-  "keys that were rotated out": { day: 134, days: 2, feed: next(() => ({ by: [ALICE, BOB] })) },
-  "the old set only": { day: 180, days: 2, feed: next((newest) => ({ ...NEW_SET, by: setAt(newest)[2] })) },
-  "the new set only": { day: 200, days: 2, feed: next(() => ({ ...NEW_SET, by: [MALLORY] })) },
-  "another name": { day: 210, days: 2, feed: next((newest) => ({ name: "prod/other", by: setAt(newest)[2] })) },
-  "another payload type": {
-    day: 220,
-    days: 2,
-    feed: next(() => ({ envelope: (whole) => ({ ...whole, payloadType: "application/json" }) })),
-  },
-  "members twice": {
-    day: 230,
-    days: 2,
-    feed: next(() => ({ envelope: (whole) => JSON.stringify(whole).replace("{", '{"payload":"",') })),
-  },
+  "rolled back": attack(14, (newest) => shown(HISTORY.slice(0, newest - 1))),
+  forked: attack(40, (newest) =>
+    shown(versionsOf([...CHANGES.slice(0, newest - 1), { ...CHANGES[newest - 1], policy: policyFor(666) }])),
+  ),
+  gap: attack(50, (newest) => shown(HISTORY.slice(0, newest)) + feedOf([HISTORY[newest + 1]!])),
+  "signed by too few": refusedAt(110, (newest) => ({ by: keysAt(newest).slice(0, 1) })),
+  "one key twice": refusedAt(122, (newest) => ({ by: Array<TestKey>(3).fill(keysAt(newest)[0]!) })),
+  "keys that were rotated out": refusedAt(134, () => ({ by: [ALICE, BOB] })),
+  "the old set only": refusedAt(180, (newest) => ({ ...NEW_SET, by: keysAt(newest) })),
+  "the new set only": refusedAt(200, () => ({ ...NEW_SET, by: [MALLORY] })),
+  "another name": refusedAt(210, (newest) => ({ name: "prod/other", by: keysAt(newest) })),
+  "another payload type": refusedAt(220, () => ({ envelope: (whole) => ({ ...whole, payloadType: "x/json" }) })),
+  "members twice": refusedAt(230, () => ({
+    envelope: (whole) => JSON.stringify(whole).replace("{", '{"payload":"",'),
+  })),
   "issued in the future": {
-    day: 241,
-    days: 2,
-    feed: next((newest) => ({ ...timesOf(300), by: setAt(newest)[2] })),
+    ...refusedAt(241, (newest) => ({ ...timesOf(300), by: keysAt(newest) })),
     isRefused: false,
   },
-  "issued before the version before": {
-    day: 254,
-    days: 2,
-    feed: next((newest) => ({ ...timesOf(issuedOn(newest) - 1), by: setAt(newest)[2] })),
-  },
-  "another previous": { day: 266, days: 2, feed: next(() => ({ previous: "00".repeat(32), by: [CAROL, DAVE, ERIN] })) },
-  huge: { day: 280, days: 1, feed: (newest) => " ".repeat(8 * 1024 * 1024) + shown(HISTORY.slice(0, newest)) },
-  "a policy that is none": { day: 300, days: 2, feed: next((newest) => ({ policy: {}, by: setAt(newest)[2] })) },
-  "held back for longer than it lives": {
-    day: 308,
-    days: 14,
-    feed: () => shown(HISTORY.slice(0, 26)),
-    isRefused: false,
-  },
-  "an empty feed": { day: 330, days: 2, feed: () => "" },
+  "issued before the version before": refusedAt(254, (newest) => ({
+    ...timesOf(issuedOn(newest) - 1),
+    by: keysAt(newest),
+  })),
+  "another previous": refusedAt(266, () => ({ previous: "00".repeat(32), by: [CAROL, DAVE, ERIN] })),
+  huge: attack(280, (newest) => " ".repeat(8 * 1024 * 1024) + shown(HISTORY.slice(0, newest)), 1),
+  "a policy that is none": refusedAt(300, (newest) => ({ policy: {}, by: keysAt(newest) })),
+  "held back for longer than it lives": { ...attack(308, () => shown(HISTORY.slice(0, 26)), 14), isRefused: false },
+  "an empty feed": attack(330, () => ""),
 };
 
 /** The process ends and begins again on these days: in quiet, in outages, in attacks, and after a policy expired. */
