@@ -87,9 +87,9 @@ function compareHex(expected: string, actual: string): LinePair {
   }
   const differing = differences(expected, actual);
   if (differing.length > FEW) return { expected: whole(expected), actual: whole(actual), note: null };
-  const note = `${differing.length} of ${expected.length / 2} bytes ${differing.length === 1 ? "differs" : "differ"}`;
-  const at = `at ${ranges(differing)}, counted from 0`;
-  return { expected: windows(expected, differing), actual: windows(actual, differing), note: `${note}, ${at}` };
+  const [differ, which] = differing.length === 1 ? ["differs", "byte"] : ["differ", "bytes"];
+  const note = `${differing.length} of ${expected.length / 2} bytes ${differ}: ${which} ${ranges(differing)}`;
+  return { expected: windows(expected, differing), actual: windows(actual, differing), note };
 }
 
 function differences(one: string, other: string): number[] {
@@ -98,9 +98,10 @@ function differences(one: string, other: string): number[] {
   return indices;
 }
 
+/** Returns the places of bytes as people count them, from 1. */
 function ranges(indices: readonly number[]): string {
-  return runsOf(indices)
-    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
+  return runsOf(indices.map((index) => index + 1))
+    .map(([first, last]) => (first === last ? `${first}` : `${first} to ${last}`))
     .join(", ");
 }
 

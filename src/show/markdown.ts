@@ -94,7 +94,7 @@ interface Token {
 }
 
 function tokenOf(word: string): Token {
-  if (PLAIN_WORD.test(word)) return { before: word, core: null, after: "" };
+  if (word.split(" ").every((part) => PLAIN_WORD.test(part))) return { before: word, core: null, after: "" };
   const [before] = /^["'(]*/.exec(word)!;
   let end = word.length;
   while (end > before.length && `).,;:"'`.includes(word[end - 1]!)) end--;
@@ -108,7 +108,7 @@ function tokenOf(word: string): Token {
  */
 function plain(sentence: string): string {
   const tokens: Token[] = [];
-  for (const token of printable(sentence).split(" ").map(tokenOf)) {
+  for (const token of wordsOf(printable(sentence)).map(tokenOf)) {
     const last = lastOf(tokens);
     const isOneSpan = last !== undefined && last.core !== null && token.core !== null;
     if (isOneSpan && last.after === "" && token.before === "")
@@ -116,6 +116,18 @@ function plain(sentence: string): string {
     else tokens.push(token);
   }
   return tokens.map(({ before, core, after }) => before + (core === null ? "" : code(core)) + after).join(" ");
+}
+
+/** Returns the words. What stands in double quotes, such as a path with spaces, is one. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  let isQuoted = false;
+  for (const word of text.split(" ")) {
+    if (isQuoted) words.push(`${words.pop()!} ${word}`);
+    else words.push(word);
+    if (word.replace(/\\./g, "").split('"').length % 2 === 0) isQuoted = !isQuoted;
+  }
+  return words;
 }
 
 function code(text: string): string {

@@ -54,7 +54,7 @@ describe("a command line that says nothing", () => {
   });
 });
 
-const gone = (): string => `No gone.json in the current folder ${process.cwd()}, nor a name near it`;
+const gone = (): string => `Correct the path: no gone.json in the current folder ${process.cwd()}, nor a name near it`;
 const HIDDEN = "[not shown: it looks like a key]";
 
 interface ErrorDocument {

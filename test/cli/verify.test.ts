@@ -414,7 +414,7 @@ describe("wrong usage", () => {
       [...asked, "--", "bundle.json"],
     ])
       expect(await usage(...argv)).toMatch(
-        /^bootproof: bundle\.json: no such file\nNo bundle\.json in the current folder /,
+        /^bootproof: bundle\.json: no such file\nCorrect the path: no bundle\.json in the current folder /,
       );
   });
 });
@@ -440,7 +440,7 @@ describe("files at fault", () => {
       expect.stringMatching(/empty\.json: empty: the program that wrote it may have failed$/),
       `bootproof: ${broken}: not strict JSON: expected a value (line 2, column 22): remove the comma before it`,
       `bootproof: ${twice}: not strict JSON: member "a" appears twice (line 1, column 10)`,
-      `No missing.json in the current folder ${process.cwd()}, nor a name near it`,
+      `Correct the path: no missing.json in the current folder ${process.cwd()}, nor a name near it`,
       "--app-proof takes an app proof: the service's activities have them, as appProofs",
     ]);
   });

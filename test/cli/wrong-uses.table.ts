@@ -101,7 +101,7 @@ const AS_BOOT_PROOF: readonly Row[] = [
   ["bundle.json", "appProofs, activity in it would not be verified", "bootproof verify bundle.json --policy FILE"],
   ["feed.jsonl", "this is a feed", "policy check FILE"],
   ["boots.jso", "boots.jso: no such file", "did you mean boots.json?"],
-  ["gone/boot.json", "There is no folder ", "The current folder is "],
+  ["gone/boot.json", "there is no folder ", "the current folder is "],
   [".", ".: is a directory", "name the files in it"],
   ["https://example.com/boot.json", "is a URL, and a file is expected", "curl -fsSO https://example.com/boot.json"],
   [
@@ -121,7 +121,11 @@ const AS_POLICY: readonly Row[] = [
   ["package.json", 'JSON with "name", "version"', A_POLICY],
   ["report.html", "this is a page with evidence", "bootproof verify report.html --policy FILE"],
   ["bundle.json", "this is a bundle", "bootproof verify bundle.json --policy FILE"],
-  ["polcy.json", ["polcy.json: no such file", "No polcy.json in the current folder "], "did you mean policy.json?"],
+  [
+    "polcy.json",
+    ["polcy.json: no such file", "Correct the path: no polcy.json in the current folder "],
+    "did you mean policy.json?",
+  ],
   ["Policy.JSON", "no such file", "did you mean policy.json?"],
   ["https://example.com/policy.json", "is a URL", "download it (curl"],
   ["feed.jsonl", "this is a signed policy", "--policy-signers FILE names"],
@@ -311,7 +315,7 @@ const ROWS: readonly Row[] = [
   [
     "inspect Folder1/AndAnother2/OfManyLetters3",
     "Folder1/AndAnother2/OfManyLetters3: no such file",
-    "There is no folder",
+    "there is no folder",
     ["not shown"],
   ],
   ["explain maxAg", "maxAg: not a check", "did you mean maxage"],

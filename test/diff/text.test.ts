@@ -26,7 +26,7 @@ describe("a difference as text", () => {
     const text = renderDiff(await diffUnverified(pcr("02"), pcr("03")));
     expect(text).toContain("before  …010101[02]\n");
     expect(text).toContain("after   …010101[03]\n");
-    expect(text).toContain("1 of 48 bytes differs, at 47, counted from 0\n");
+    expect(text).toContain("1 of 48 bytes differs: byte 48\n");
     const added = await diffUnverified(policy(), policy({ comment: "" }));
     expect(renderDiff(added)).toContain("before  (not there)\n  after   (empty)\n");
   });

@@ -107,6 +107,14 @@ describe("Markdown", () => {
     );
   });
 
+  it.each([
+    ['in "my file.json", "a b"', 'in "`my file.json`", "a b"'],
+    ['"a\\" `b` c.d" is e.f', '"``a\\" `b` c.d``" is `e.f`'],
+    ['an open "quote of c.d', 'an open "`quote of c.d`'],
+  ])("keeps what is quoted together: %s", (detail, shown) => {
+    expect(renderMarkdown(rejected([{ ...FAILED, detail }]))).toContain(`: ${shown}\n`);
+  });
+
   it("tells what fails alike once", () => {
     const checks = Array.from({ length: 5 }, (_, index) => ({ ...FAILED, about: `boot[${index}]` }) as const);
     const [failures] = renderMarkdown(rejected(checks)).split("<details>") as [string];

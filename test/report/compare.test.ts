@@ -12,7 +12,7 @@ it.each([
     ["…aabbcc[dd]eeff00…"],
     {
       actual: ["…aabbcc[de]eeff00…"],
-      note: "1 of 32 bytes differs, at 13, counted from 0",
+      note: "1 of 32 bytes differs: byte 14",
     },
   ],
   [
@@ -21,7 +21,7 @@ it.each([
     ["[0011]223344…bbccdd[ee]ff"],
     {
       actual: ["[aaaa]223344…bbccdd[ff]ff"],
-      note: "3 of 32 bytes differ, at 0-1, 30, counted from 0",
+      note: "3 of 32 bytes differ: bytes 1 to 2, 31",
     },
   ],
   ["both whole where most differ", "f".repeat(64), [HASH], { actual: ["f".repeat(64)], note: null }],

@@ -67,7 +67,7 @@ Boot proofs: 4, of which 3 failed
     FAIL  policy.pivot  is not the pinned one
       expected  [00]112233…
       actual    [ff]112233…
-                1 of 32 bytes differs, at 0, counted from 0
+                1 of 32 bytes differs: byte 1
       to do     Another application binary runs: compare it with the release that you expect.
   FAIL  boot[1] = bp-1.json  1 passed, 1 failed
     FAIL  policy.pivot  same as under boot[0]
@@ -75,7 +75,7 @@ Boot proofs: 4, of which 3 failed
     FAIL  policy.pivot  is not the pinned one
       expected  …ccddee[ff]001122…
       actual    …ccddee[fe]001122…
-                1 of 32 bytes differs, at 15, counted from 0
+                1 of 32 bytes differs: byte 16
   ok    boot[3] = bp-3.json  1 passed
 
 Not proven
