@@ -332,7 +332,7 @@ describe("verify, fetching", () => {
   });
 
   describe("with the service at fault", () => {
-    // Those that take another operation, or a client that knows the request, are in test/lab/refused.test.ts.
+    // Those that take another operation, or a client that knows the request, are in test/lab/faults.test.ts.
     const shown = FAULTS.filter(({ needs }) => needs === undefined);
     it.each(shown.map((fault) => [fault.name, fault] as const))("%s", async (name, { fails }) => {
       lab.setFault(name);

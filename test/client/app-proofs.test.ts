@@ -1,10 +1,7 @@
-/**
- * App proofs of applications, made by node:crypto in every published form: the library, verified calls and webhooks
- * accept each, and refuse each damaged one.
- */
-import { createPrivateKey, createPublicKey, randomBytes, sign } from "node:crypto";
+/** App proofs of applications: the library, verified calls and webhooks accept each form. */
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { toBase64, toHex } from "../../src/bytes.js";
+import { toHex } from "../../src/bytes.js";
 import {
   type Client,
   ClientError,
@@ -16,7 +13,7 @@ import type { ReceivedAppProof } from "../../src/client/verified-app-proofs.js";
 import type { SchemaResult, StandardSchema } from "../../src/client/payload-schemas.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedAppProof, verifyEvidence } from "../../src/index.js";
-import { appProofOf } from "../../src/decode/index.js";
+import { type AppProofForm, proofOf, sign } from "../../src/lab/application-proofs.js";
 import type { SoftwareEnclave } from "../../src/lab/enclave.js";
 import { generateQosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
 import { AttestedService, policyOf } from "./attested.js";
@@ -27,54 +24,15 @@ const TYPE = "APP_PROOF_TYPE_QUOTE";
 const UNTIMED_TYPE = "APP_PROOF_TYPE_TIMELESS_QUOTE";
 const POLICY = policyOf({ appProofs: { untimed: [UNTIMED_TYPE] } });
 
-interface Form {
-  readonly key: "whole" | "half";
-  readonly signature: "ieee-p1363" | "der";
-  readonly names: "standard" | "template";
-  readonly time: "timed" | "untimed";
-}
+type Form = Readonly<Pick<Required<AppProofForm>, "key" | "signature">>;
 
-const FORMS: readonly Form[] = (["whole", "half"] as const).flatMap((key) =>
-  (["ieee-p1363", "der"] as const).flatMap((signature) =>
-    (["standard", "template"] as const).flatMap((names) =>
-      (["timed", "untimed"] as const).map((time) => ({ key, signature, names, time })),
-    ),
-  ),
+const FORMS = (["whole", "signing-half"] as const).flatMap((key) =>
+  (["raw", "der"] as const).map((signature): Form => ({ key, signature })),
 );
-const nameOf = ({ key, signature, names, time }: Form): string => [key, signature, names, time].join(", ");
-const named = FORMS.map((form) => [nameOf(form), form] as const);
 
-/** What an application signs, before it is put into a form. */
-interface Parts {
-  /** Lower-case hex. */
-  publicKey: string;
-  payload: string;
-  signature: string;
-}
-
-/** The members of a proof: an application of the template has other names, and its caller maps them. */
-function proofOf({ publicKey, payload, signature }: Parts, names: Form["names"]): JsonObject {
-  const standard = { scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", publicKey, proofPayload: payload, signature };
-  if (names === "standard") return standard;
-  const answer = { public_key: publicKey, payload, signature };
-  return { ...appProofOf({ publicKey: answer.public_key, payload: answer.payload, signature: answer.signature }) };
-}
-
-function keyObjects({ ephemeralKey }: SoftwareEnclave): Record<"encryption" | "signing", string> {
-  return { encryption: toBase64(ephemeralKey.encryption.pkcs8), signing: toBase64(ephemeralKey.signing.pkcs8) };
-}
-
-function pointOf(pkcs8: string): string {
-  const key = createPrivateKey({ key: Buffer.from(pkcs8, "base64"), format: "der", type: "pkcs8" });
-  const { x, y } = createPublicKey(key).export({ format: "jwk" });
-  return `04${[x, y].map((half) => Buffer.from(half!, "base64url").toString("hex")).join("")}`;
-}
-
-function signed(enclave: SoftwareEnclave, payload: string, form: Pick<Form, "key" | "signature">): Parts {
-  const { encryption, signing } = keyObjects(enclave);
-  const key = createPrivateKey({ key: Buffer.from(signing, "base64"), format: "der", type: "pkcs8" });
-  const signature = sign("sha256", Buffer.from(payload), { key, dsaEncoding: form.signature }).toString("hex");
-  return { publicKey: `${form.key === "whole" ? pointOf(encryption) : ""}${pointOf(signing)}`, payload, signature };
+/** As an application of the lab signs: test/lab/applications.test.ts verifies its forms by node:crypto. */
+function signed({ ephemeralKey }: SoftwareEnclave, payload: string, form: Form): JsonObject {
+  return proofOf(sign(ephemeralKey, payload, {}), { ...form, names: "standard" }, {}, {});
 }
 
 interface Scene {
@@ -86,11 +44,10 @@ interface Scene {
   readonly ephemeralKey: string;
 }
 
-async function scene(form: Pick<Form, "time"> = { time: "timed" }): Promise<Scene> {
+async function scene(type = TYPE): Promise<Scene> {
   const service = new AttestedService();
   const challenge = randomBytes(16).toString("base64url");
-  const type = form.time === "timed" ? TYPE : UNTIMED_TYPE;
-  const time = form.time === "timed" ? { timestampMs: String(service.now.getTime()) } : {};
+  const time = type === TYPE ? { timestampMs: String(service.now.getTime()) } : {};
   const payload = { type, ...time, challenge, quote: { pair: "A/B", price: 1.5 } };
   const values = { "/challenge": challenge, "/quote/pair": "A/B" };
   const expected = { payload: [{ type, values, challenge: "/challenge" }] };
@@ -143,30 +100,23 @@ async function byWebhook({ service, client }: Scene, appProof: JsonObject): Prom
   return seen;
 }
 
-describe("an app proof made by node:crypto", () => {
-  it.each(named)("is verified by the library, a client and a webhook: %s", async (_, form) => {
-    const here = await scene(form);
-    const proof = proofOf(signed(here.service.enclave, JSON.stringify(here.payload), form), form.names);
-    expect(await byLibrary(here, proof)).toBe("verified");
-    expect(await byClient(here, proof)).toBe("verified");
-    expect(await byWebhook(here, proof)).toBe("verified");
-  });
+it.each(FORMS)("an app proof is verified by the library, a client and a webhook: %j", async (form) => {
+  const here = await scene();
+  const proof = signed(here.service.enclave, JSON.stringify(here.payload), form);
+  for (const verdictBy of [byLibrary, byClient, byWebhook]) expect(await verdictBy(here, proof)).toBe("verified");
 });
 
-const HALF = { key: "half", signature: "der" } as const;
-const WHOLE = { key: "whole", signature: "ieee-p1363" } as const;
+const HALF = { key: "signing-half", signature: "der" } as const;
+const WHOLE = { key: "whole", signature: "raw" } as const;
 
 interface Received extends Scene {
   readonly received: readonly [ReceivedAppProof];
 }
 
 /** With a proof of this form, as an application would return it. */
-async function answered(form: Pick<Form, "key" | "signature"> = WHOLE, change: JsonObject = {}): Promise<Received> {
+async function answered(form: Form = WHOLE, change: JsonObject = {}): Promise<Received> {
   const here = await scene();
-  const appProof = proofOf(
-    signed(here.service.enclave, JSON.stringify({ ...here.payload, ...change }), form),
-    "standard",
-  );
+  const appProof = signed(here.service.enclave, JSON.stringify({ ...here.payload, ...change }), form);
   return { ...here, received: [{ appProof }] };
 }
 
@@ -203,15 +153,15 @@ describe("verified app proofs", () => {
   });
 
   it("have a null time where the policy lets their type have none", async () => {
-    const here = await scene({ time: "untimed" });
-    const appProof = proofOf(signed(here.service.enclave, JSON.stringify(here.payload), WHOLE), "standard");
+    const here = await scene(UNTIMED_TYPE);
+    const appProof = signed(here.service.enclave, JSON.stringify(here.payload), WHOLE);
     const call = here.client.withVerification(POLICY).verifyAppProofs([{ appProof }], { expected: here.expected });
     expect((await call).payloads[0]!.timestampMs).toBeNull();
   });
 
   it("of one key need one fetch, and none while their boot proof is remembered", async () => {
     const { client, service, received, expected, payload } = await answered();
-    const again = proofOf(signed(service.enclave, JSON.stringify({ ...payload, more: 1 }), HALF), "standard");
+    const again = signed(service.enclave, JSON.stringify({ ...payload, more: 1 }), HALF);
     const ephemeralKey = service.enclave.ephemeralKey.publicKey;
     const verified = client.withVerification(POLICY);
     const both = [...received, { appProof: again, ephemeralKey }];
@@ -230,8 +180,8 @@ describe("verified app proofs", () => {
   it("may name the halves of several remembered keys", async () => {
     const { client, service, received, expected, payload } = await answered();
     const enclaves = [service.enclave, service.boot()];
-    const proofs = (form: Pick<Form, "key" | "signature">): ReceivedAppProof[] =>
-      enclaves.map((each) => ({ appProof: proofOf(signed(each, JSON.stringify(payload), form), "standard") }));
+    const proofs = (form: Form): ReceivedAppProof[] =>
+      enclaves.map((each) => ({ appProof: signed(each, JSON.stringify(payload), form) }));
     const verified = client.withVerification(POLICY);
     await verified.verifyAppProofs([...received, ...proofs(WHOLE)], { expected });
     const { payloads } = await verified.verifyAppProofs(proofs(HALF), { expected });
@@ -247,9 +197,9 @@ describe("verified app proofs", () => {
     const other = service.boot(qosKeyPair(encryption, service.enclave.ephemeralKey.signing));
     const verified = client.withVerification(POLICY);
     await verified.verifyAppProofs(received, { expected });
-    const whole = proofOf(signed(other, JSON.stringify(payload), WHOLE), "standard");
+    const whole = signed(other, JSON.stringify(payload), WHOLE);
     await verified.verifyAppProofs([{ appProof: whole }], { expected });
-    const half = proofOf(signed(service.enclave, JSON.stringify(payload), HALF), "standard");
+    const half = signed(service.enclave, JSON.stringify(payload), HALF);
     const call = verified.verifyAppProofs([{ appProof: half }], { expected });
     await expect(call).rejects.toMatchObject({ code: "ephemeral-key" });
   });
@@ -338,7 +288,7 @@ describe("a signing half", () => {
   it("in an activity needs the whole key in another app proof, or a remembered boot proof", async () => {
     const here = await scene();
     const { client, service, payload } = here;
-    const half = proofOf(signed(service.enclave, JSON.stringify(payload), HALF), "standard");
+    const half = signed(service.enclave, JSON.stringify(payload), HALF);
     await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true });
     const activity = service.activities[0]!;
     const allowed = (activity["appProofs"] as JsonObject[])[0]!;

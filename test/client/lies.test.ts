@@ -14,7 +14,6 @@ import {
   isEither,
   lab,
   liar,
-  ofSubmits,
   pending,
   renamed,
   tellLies,
@@ -86,13 +85,6 @@ it.each<[string, Json]>([
   liar.lie = changed(isEither, (answer) => altered(pending(answer), more));
   const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(fresh() as never));
   expect([error.name, error.unfinished]).toEqual(["RejectedActivityError", null]);
-});
-
-it("the own client has no unfinished activity of a completed one that is refused", async () => {
-  const { verified } = await ownClient();
-  liar.lie = ofSubmits(changedIntent);
-  const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(fresh() as never));
-  expect([error.activityStatus, error.unfinished]).toEqual(["ACTIVITY_STATUS_COMPLETED", null]);
 });
 
 it("verifyActivity of the own client compares an activity with the submit that it answered", async () => {

@@ -109,20 +109,13 @@ describe("a handler in a server of Node's http", () => {
   const rows: [string, Delivered, number][] = [
     ["a delivery that is proven", good, 204],
     ["a body that is not what was signed", { ...good, body: Buffer.concat([BODY, Buffer.from(" ")]) }, 401],
-    ["a body that is not an activity", delivered({}, Buffer.from("{}")), 400],
-    ["an empty body", { ...good, body: Buffer.alloc(0) }, 401],
     ["too large a body", large, 413],
     ["no headers", { ...good, headers: [] }, 400],
-    ["an old delivery", delivered({ "X-Webhook-Timestamp": "1" }), 401],
-    ["another version", delivered({ "X-Webhook-Signature-Version": "v2" }), 401],
-    ["a key that is not there", delivered({ "X-Webhook-Signature-Key-Id": "k9" }), 401],
     ["GET", { ...good, method: "GET", body: Buffer.alloc(0) }, 405],
     ["header names in lower case", { ...good, headers: good.headers.map((text) => text.replace(/^X-.*/, lower)) }, 204],
     ["an event id twice", { ...good, headers: again("X-Webhook-Event-Id") }, 400],
     ["a signature twice", { ...good, headers: again("X-Webhook-Signature") }, 400],
-    ["a version twice", { ...good, headers: again("X-Webhook-Signature-Version") }, 401],
     ["an event id twice, once in lower case", { ...good, headers: [...good.headers, "x-webhook-event-id", "e2"] }, 400],
-    ["a header that would be the prototype", { ...good, headers: [...good.headers, "__proto__", "x"] }, 204],
   ];
   it.each(rows)("responds like the fetch form: %s", async (_, delivery, status) => {
     const [here, there] = [told(), told()];

@@ -11,13 +11,7 @@ import {
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { rawSignature } from "../../src/decode/ecdsa-signature.js";
-import {
-  type ApiKey,
-  type ClientError,
-  apiKeyStamper,
-  generateApiKey,
-  webauthnStamper,
-} from "../../src/client/index.js";
+import { type ApiKey, type ClientError, apiKeyStamper, webauthnStamper } from "../../src/client/index.js";
 import { derSignature } from "../../src/client/stamp.js";
 import { apiKey, fakeFetch, isStamped, newApiKey, rejectionOf, testClient } from "./support.js";
 
@@ -82,14 +76,6 @@ describe("X-Stamp", () => {
     const stated = (JSON.parse(Buffer.from(value, "base64url").toString()) as { publicKey: string }).publicKey;
     expect(stated).toMatch(/^0[23][0-9a-f]{64}$/);
     expect(isStamped(value, BODY, stated)).toBe(true);
-  });
-
-  it("is made with generated keys", async () => {
-    const key = await generateApiKey();
-    expect(key.publicKey).toMatch(/^0[23][0-9a-f]{64}$/);
-    expect(key.privateKey).toMatch(/^[0-9a-f]{64}$/);
-    const { value } = await (await apiKeyStamper(key)).stamp(BODY);
-    expect(isStamped(value, BODY, key.publicKey)).toBe(true);
   });
 
   const other = newApiKey();

@@ -45,7 +45,6 @@ describe("a query", () => {
   const repeated: [string, Step[], number[]][] = [
     ["a broken connection", [network("ECONNRESET"), ok], [100]],
     ["no connection, three times", [network("ECONNREFUSED"), network(), network("ENOTFOUND"), ok], [100, 200, 400]],
-    ["500", [{ status: 500 }, ok], [100]],
     ["502 with a page of HTML", [{ status: 502, body: "<html>" }, ok], [100]],
     ["503, then 504", [{ status: 503 }, { status: 504 }, ok], [100, 200]],
     ["429", [{ status: 429 }, ok], [100]],
@@ -73,15 +72,11 @@ describe("a query", () => {
   const once: [string, Step, string][] = [
     ["400", { status: 400 }, "service"],
     ["401", { status: 401 }, "service"],
-    ["403", { status: 403 }, "service"],
     ["404", { status: 404 }, "service"],
-    ["409", { status: 409 }, "service"],
     ["302", { status: 302, headers: { location: "https://elsewhere.test" } }, "service"],
     ["201", { status: 201, body: USER }, "service"],
     ["429 that asks for an hour", { status: 429, headers: { "retry-after": "3600" } }, "service"],
     ["an answer that is not JSON", { body: "<html>" }, "answer"],
-    ["an empty answer", {}, "answer"],
-    ["text after the JSON", { body: "{} {}" }, "answer"],
     ["bytes that are not UTF-8", { body: Uint8Array.of(0x22, 0xff, 0x22) }, "answer"],
   ];
   it.each(once)("is not repeated after %s", async (_, step, code) => {
@@ -135,16 +130,13 @@ describe("a query", () => {
 describe("a submit", () => {
   const effects: [string, Step, "none" | "unknown"][] = [
     ["a broken connection", network("ECONNRESET"), "unknown"],
-    ["500", { status: 500 }, "unknown"],
     ["503", { status: 503, headers: { "retry-after": "1" } }, "unknown"],
     ["408", { status: 408 }, "unknown"],
     ["302", { status: 302 }, "unknown"],
-    ["no JSON", { body: "ok" }, "unknown"],
     ["another shape", { body: {} }, "unknown"],
     ["429", { status: 429, headers: { "retry-after": "1" } }, "none"],
     ["400", { status: 400 }, "none"],
     ["401", { status: 401 }, "none"],
-    ["403", { status: 403 }, "none"],
   ];
   it.each(effects)("is sent once, and after %s reports whether it may have had an effect", async (_, step, effect) => {
     const { client, requests, waits } = await scripted([step, { body: ACTIVITY }]);
@@ -207,8 +199,6 @@ describe("an error answer", () => {
     ["nothing", { status: 404 }],
     ["an array", { status: 404, body: [1] }],
     ["other types", { status: 404, body: { code: "5", message: { a: 1 }, details: "none" } }],
-    ["broken JSON", { status: 404, body: '{"message":"a","message":"b"}' }],
-    ["null details", { status: 404, body: { details: null } }],
   ];
   it.each(odd)("in another form (%s) is reported by its status", async (_, reply) => {
     const error = await errorOf(reply);
@@ -222,6 +212,7 @@ describe("an error answer", () => {
     expect(await errorOf({ status: 429, headers: { "retry-after": "3600" } })).toMatchObject({
       retryAfterMs: 3_600_000,
     });
+    expect(await errorOf({ status: 429, headers: { "retry-after": date(-9000) } })).toMatchObject({ retryAfterMs: 0 });
   });
 
   it("has its message cut to a length", async () => {
@@ -254,7 +245,8 @@ describe("an error answer", () => {
 it("does not pass on the platform's error of a request, which may quote a header", async () => {
   const fetch = (async (_: string, init: RequestInit) => {
     const { "X-Stamp": stamp } = init.headers as Record<string, string>;
-    throw Object.assign(new TypeError(`invalid header value: ${stamp}`), { cause: new Error(stamp) });
+    const cause = Object.assign(new Error(stamp), { code: `invalid header ${stamp}` });
+    throw Object.assign(new TypeError(`invalid header value: ${stamp}`), { cause });
   }) as unknown as typeof globalThis.fetch;
   const error = await rejectionOf<ClientError>((await testClient({ fetch, maxRetries: 0 })).getUser({ userId: "u" }));
   expect(error.code).toBe("unreachable");
@@ -265,14 +257,14 @@ it("does not pass on the platform's error of a request, which may quote a header
   );
 });
 
-it("calls fetch as a function, not as a method: browsers refuse that", async () => {
+it("calls fetch as a function, not as a method, which browsers refuse, and lets it follow no redirect", async () => {
   const receivers: unknown[] = [];
-  const fetch = function (this: unknown) {
-    receivers.push(this);
+  const fetch = function (this: unknown, _: string, { redirect }: RequestInit) {
+    receivers.push([this, redirect]);
     return Promise.resolve(new Response(JSON.stringify(USER)));
   } as unknown as typeof globalThis.fetch;
   await (await testClient({ fetch })).getUser({ userId: "u" });
-  expect(receivers).toEqual([undefined]);
+  expect(receivers).toEqual([[undefined, "manual"]]);
 });
 
 describe("the size of a response", () => {
@@ -372,7 +364,7 @@ it("sends nothing for a caller that has stopped before", async () => {
   expect(requests).toHaveLength(0);
 });
 
-it("stops between two attempts where the caller says so", async () => {
+it.each(["none", "unknown"] as const)("stops between two attempts where the caller says so: %s", async (effect) => {
   const controller = new AbortController();
   const { fetch, requests } = fakeFetch(() => ({ status: 500 }));
   const rest = neverTimeUp([]);
@@ -380,10 +372,13 @@ it("stops between two attempts where the caller says so", async () => {
     if (milliseconds !== TIMEOUT_MS) controller.abort();
     return rest(milliseconds, signal);
   };
-  const client = await testClient({ fetch, sleep });
-  expect(await rejectionOf(client.getUser({ userId: "u" }, { signal: controller.signal }))).toMatchObject({
-    code: "aborted",
-  });
+  const client = await testClient({ fetch, sleep, resendSubmits: true });
+  const { signal } = controller;
+  const call =
+    effect === "none"
+      ? client.getUser({ userId: "u" }, { signal })
+      : client.updateWallet({ walletId: "w" }, { signal });
+  expect(await rejectionOf(call)).toMatchObject({ code: "aborted", effect });
   expect(requests).toHaveLength(1);
 });
 

@@ -24,17 +24,13 @@ it.each([
   "/public/v1/submit/",
   "/public/v1/submit/a/",
   "/public/v1/submit/a?b",
-  "/public/v1/submit/a#b",
   "/public/v1/submit/A",
   "/public/v1/submit/a%62",
   "/public/v1/query/../submit/a",
-  "//public/v1/submit/a",
-  "/Public/v1/submit/a",
   "/public/v2/submit/a",
   "/public/v1/other/a",
   "/public/v1/submit/a\n",
   "http://host/public/v1/submit/a",
-  "submit/a",
   "",
 ])("%j is not the path of an operation", (path) => {
   expect(operationOf(path)).toBeNull();

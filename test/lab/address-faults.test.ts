@@ -1,8 +1,7 @@
 /** Which lists each fault of lists alters. What a caller makes of them: test/door/addresses.test.ts. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FAULTS, startLab } from "../../src/lab/index.js";
-import type { LabFault } from "../../src/lab/faults.js";
-import { EVIDENCE_FAULTS, type Json, TWO_ACCOUNTS, account, completed, query, submit } from "./support.js";
+import { type Json, TWO_ACCOUNTS, account, completed, query, submit } from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -27,23 +26,6 @@ async function answerOf(name: string, parameters: Json = {}): Promise<Json> {
 const ofLists = FAULTS.filter(({ shows }) => shows !== undefined);
 
 describe("the faults of lists", () => {
-  it("are those of the design, each with its operations, and none of checks", () => {
-    expect(ofLists.map(({ name }) => name)).toEqual([
-      "exchanged-address",
-      "exchanged-path",
-      "account-of-another-wallet",
-      "import-called-generated",
-      "repeated-page",
-      "skipped-item",
-      "missing-account",
-      "foreign-account",
-      "foreign-activity",
-      "wallets-of-a-child",
-    ]);
-    for (const { needs, fails } of ofLists) expect([needs!.length > 0, fails]).toEqual([true, []]);
-    expect(EVIDENCE_FAULTS).toHaveLength(FAULTS.length - ofLists.length);
-  });
-
   const LISTS = ["list_wallets", "list_wallet_accounts", "list_private_keys", "list_activities", "list_suborgs"];
 
   it("alter the lists that they name, and no others", async () => {
@@ -81,14 +63,5 @@ describe("the faults of lists", () => {
     expect(await imported()).toHaveLength(2);
     lab.setFault("import-called-generated");
     expect(await imported()).toHaveLength(0);
-  });
-});
-
-describe("get_wallet_account", () => {
-  it.each(ofLists.filter(({ needs }) => needs!.includes("get_wallet_account")))("$name", async (fault: LabFault) => {
-    const [{ walletId, path }] = (await answerOf("list_wallet_accounts")).accounts;
-    const { account: honest } = await answerOf("get_wallet_account", { walletId, path });
-    lab.setFault(fault.name);
-    expect((await answerOf("get_wallet_account", { walletId, path })).account).not.toEqual(honest);
   });
 });

@@ -1,9 +1,9 @@
 /** The auth proxy: sign-ups whose app proofs verify, tokens of pinned quorum keys, and each of its faults alone. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { verifyEvidence } from "../../src/index.js";
-import { AUTH_FAULTS, type FaultName, type Lab, startLab } from "../../src/lab/index.js";
+import { type FaultName, type Lab, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
-import { bundleData, claimsOf } from "../../src/lab/tokens.js";
+import { claimsOf } from "../../src/lab/tokens.js";
 import { ANY_USER, verifyOtpToken, verifySessionToken, verifySignedBundle } from "../../src/token/verify.js";
 import { type Answer, type Json, TWO_ACCOUNTS, query } from "./support.js";
 
@@ -154,39 +154,6 @@ describe("an honest auth proxy", () => {
 });
 
 describe("the faults of the auth proxy", () => {
-  const named = (prefix: string) => AUTH_FAULTS.filter(({ name }) => name.startsWith(prefix));
-
-  it("are those of sign-ups, sessions and targets", () => {
-    expect([...named("signup-"), ...named("session-"), ...named("otp-target-")]).toEqual(AUTH_FAULTS);
-    expect(AUTH_FAULTS).toHaveLength(17);
-  });
-
-  const withProofs = named("signup-").filter(({ name }) => name !== "signup-proofs-missing");
-  it.each(withProofs)("$name: the app proofs fail $fails alone", async ({ name, fails }) => {
-    lab.setFault(name);
-    const answer = await signUp();
-    if (answer["appProofs"].length > 0) expect(await failingOf(answer)).toEqual(fails);
-    const bare = await signUp("signup_v2", {});
-    expect(Object.keys(bare)).not.toContain("wallet");
-  });
-
-  it.each(named("session-").flatMap((fault) => fault.operations.map((operation) => ({ ...fault, operation }))))(
-    "$name of $operation fails $fails alone",
-    async ({ name, fails, operation }) => {
-      const body = { publicKey: KEY, organizationId: lab.childOrganizationId, verificationToken: "t" };
-      lab.setFault(name);
-      const { session } = await good(operation, body);
-      expect(failing(await sessionReport(session))).toEqual([...fails]);
-    },
-  );
-
-  it.each(named("otp-target-"))("$name fails $fails alone", async ({ name, fails }) => {
-    lab.setFault(name);
-    const bundle = await target();
-    expect(failing(await targetReport(bundle))).toEqual([...fails]);
-    expect("userId" in bundleData(bundle)).toBe(name === "otp-target-with-user");
-  });
-
   it.each(["tampered-payload", "another-signer", "stale-manifest", "dropped-app-proofs"] satisfies FaultName[])(
     "%s, which is not of the auth proxy, alters sign-ups too",
     async (name) => {

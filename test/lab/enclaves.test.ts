@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { declarationOf, decodeManifest } from "../../src/decode/manifest/index.js";
 import { fromBase64 } from "../../src/bytes.js";
-import { parsePolicy, verifyEvidence } from "../../src/index.js";
+import { verifyEvidence } from "../../src/index.js";
 import { type Lab, startLab } from "../../src/lab/index.js";
 import { type Json, failing, judge, query, renameWallet } from "./support.js";
 
@@ -135,18 +135,6 @@ describe("a release", () => {
     lab.stopEnclave(`policy-engine ${release}`);
     expect(lab.enclaves.map(({ release: name }) => name)).not.toContain("canary");
   });
-
-  it.each(["v0", "v1", "v2"] as const)("of a lab that speaks %s alone", async (manifestVersion) => {
-    const other = await startLab({ manifestVersion });
-    expect(other.enclaves.map((enclave) => enclave.manifestVersion)).toEqual([
-      manifestVersion,
-      manifestVersion,
-      manifestVersion,
-      manifestVersion,
-    ]);
-    expect((await judge(other, await renameWallet(other, manifestVersion))).verdict).toBe("verified");
-    await other.close();
-  });
 });
 
 describe("the last enclave of an application", () => {
@@ -156,38 +144,6 @@ describe("the last enclave of an application", () => {
     expect(() => other.stopEnclave("signer lab.2")).toThrow(RangeError);
     expect(() => other.stopEnclave("signer lab.1")).toThrow(RangeError);
     expect((await judge(other, await renameWallet(other, "by the one that is left"))).verdict).toBe("verified");
-    await other.close();
-  });
-});
-
-describe("the policy file", () => {
-  it("is valid and has every possible pin", () => {
-    const policy = parsePolicy(JSON.stringify(lab.policyFile));
-    for (const deployment of policy.deployments) {
-      expect(Object.keys(deployment)).toEqual(
-        expect.arrayContaining([
-          "pcrs",
-          "pivotHash",
-          "namespace",
-          "minNonce",
-          "quorumKey",
-          "manifestSet",
-          "shareSet",
-          "commitment",
-          "labels",
-        ]),
-      );
-    }
-    expect(policy.maxAge).toBe(30 * 86_400_000);
-    expect(policy.appProofs.coverage).toBe(true);
-  });
-
-  it("accepts nothing of another lab", async () => {
-    const other = await startLab({ now: () => now });
-    const activity = await renameWallet(other, "elsewhere", at());
-    const bootProofs = await Promise.all([...new Set(keysOf(activity))].map((key) => bootProof(other, key)));
-    const { report } = await verifyEvidence({ bootProofs, activity }, { policy: lab.policy, now });
-    expect(failing(report)).toEqual(["chain.anchor"]);
     await other.close();
   });
 });

@@ -1,13 +1,12 @@
 /** Lists of wallets, accounts, keys, activities and sub-organizations: pages, settings, and what moves keys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Lab, startLab } from "../../src/lab/index.js";
+import { startLab } from "../../src/lab/index.js";
 import type { ServiceSettings } from "../../src/lab/settings.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import {
   type Json,
   TARGET_PUBLIC_KEY,
   TWO_ACCOUNTS,
-  account,
   completed,
   judge,
   query,
@@ -268,17 +267,6 @@ describe("imports, exports and deletions", () => {
   });
 });
 
-describe("persist false", () => {
-  it("proves addresses that no list has, and the intent says so", async () => {
-    const { walletId } = resultOf(await completed(submit(lab, "createWallet", TWO_ACCOUNTS)));
-    const parameters = { walletId, accounts: [account("m/44'/60'/0'/0/9")], persist: false };
-    const activity = await completed(submit(lab, "createWalletAccounts", parameters, PROVEN));
-    expect(activity["intent"].createWalletAccountsIntent.persist).toBe(false);
-    expect(proofsOf(activity)).toMatchObject([{ walletId, address: resultOf(activity)["addresses"][0] }]);
-    expect(await listOf("list_wallet_accounts", { walletId })).toHaveLength(2);
-  });
-});
-
 describe("sub-organizations", () => {
   const key = generateApiKey();
   const user = (name: string): Json => ({
@@ -322,29 +310,5 @@ describe("sub-organizations", () => {
     expect(await filtered("PUBLIC_KEY", lab.apiKey.publicKey)).toBe(0);
     expect(await statusOf(query(lab, "list_suborgs", { filterType: "OTHER" }))).toBe(400);
     expect(await listOf("list_suborgs", {}, { organizationId: lab.childOrganizationId })).toEqual([]);
-  });
-});
-
-describe("many accounts", () => {
-  it("are made quickly, with genuine proofs of few keys", async () => {
-    const many: Lab = await startLab();
-    try {
-      const started = performance.now();
-      const walletId = await many.addAccounts({ count: 1000 });
-      expect(performance.now() - started).toBeLessThan(10_000);
-      const page = await query(many, "list_activities", { paginationOptions: { limit: "100" } });
-      const activities = page.body["activities"] as Json[];
-      const made = activities.filter((one) => JSON.stringify(one["result"]).includes("addresses"));
-      const keys = new Set(made.flatMap((one) => (one["appProofs"] as Json[]).map(({ publicKey }) => publicKey)));
-      expect([...keys].length).toBeLessThanOrEqual(4);
-      for (const one of [made[0]!, made.at(-1)!]) expect((await judge(many, one)).verdict).toBe("verified");
-      const { body } = await query(many, "list_wallet_accounts", { walletId, paginationOptions: { limit: "100" } });
-      const [first] = body["accounts"] as Json[];
-      expect(first).not.toHaveProperty("publicKey");
-      await expect(many.addAccounts({ count: 1, organizationId: "none" })).rejects.toThrow(RangeError);
-      await expect(many.addAccounts({ count: 0 })).rejects.toThrow(TypeError);
-    } finally {
-      await many.close();
-    }
   });
 });

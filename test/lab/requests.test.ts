@@ -34,31 +34,19 @@ const without =
     Object.fromEntries(Object.entries(json).filter(([other]) => other !== name));
 
 describe("a submit", () => {
-  const bodies: [string, string][] = [
+  const bodies: [string, string, number?][] = [
     ["empty", ""],
     ["no JSON", "{"],
-    ["text after the JSON", `${rename((json) => json)}}`],
     ["a member twice", rename((json) => json).replace("{", `{"type":"${RENAME}",`)],
-    ["a byte order mark", `\ufeff${rename((json) => json)}`],
-    ["null", "null"],
-    ["a list", "[]"],
-    ["a number", "7"],
-    ["a text", '"text"'],
     ["nested beyond reason", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
     ["no type", rename(without("type"))],
     ["another operation's type", rename((json) => ({ ...json, type: "ACTIVITY_TYPE_DELETE_POLICIES" }))],
-    ["a type that is a list", rename((json) => ({ ...json, type: [RENAME] }))],
     ["no time", rename(without("timestampMs"))],
     ["a time that is a number", rename((json) => ({ ...json, timestampMs: Date.now() }))],
-    ["a time that is a date", rename((json) => ({ ...json, timestampMs: new Date().toISOString() }))],
     ["an old time", rename((json) => ({ ...json, timestampMs: String(Date.now() - 3_600_000) }))],
     ["a time ahead", rename((json) => ({ ...json, timestampMs: String(Date.now() + 3_600_000) }))],
-    ["a time beyond numbers", rename((json) => ({ ...json, timestampMs: "9".repeat(400) }))],
     ["no organization", rename(without("organizationId"))],
-    ["an organization that is a number", rename((json) => ({ ...json, organizationId: 1 }))],
     ["no parameters", rename(without("parameters"))],
-    ["parameters null", rename((json) => ({ ...json, parameters: null }))],
-    ["parameters that are a list", rename((json) => ({ ...json, parameters: [] }))],
     ["a wallet that is a number", rename((json) => ({ ...json, parameters: { walletId: 1 } }))],
     ["no wallet", rename((json) => ({ ...json, parameters: {} }))],
     ["an unknown parameter", rename((json) => ({ ...json, parameters: { ...json["parameters"], colour: "blue" } }))],
@@ -67,38 +55,11 @@ describe("a submit", () => {
       rename((json) => json).replace('"parameters":{', '"parameters":{"__proto__":{"walletId":"x"},'),
     ],
     ["generateAppProofs as text", rename((json) => ({ ...json, generateAppProofs: "true" }))],
+    ["an organization that is nowhere", rename((json) => ({ ...json, organizationId: "nowhere" })), 404],
+    ["another organization", rename((json) => ({ ...json, organizationId: lab.childOrganizationId })), 403],
   ];
-  it.each(bodies)("%s: 400", async (_, text) => {
-    expectRefused(await send(lab, "submit/update_wallet", text), 400);
-  });
-
-  it("that is not UTF-8: 400", async () => {
-    const bytes = Buffer.from([0x7b, 0xff, 0x7d]);
-    const answer = await fetch(`${lab.baseUrl}/public/v1/submit/update_wallet`, {
-      method: "POST",
-      body: bytes,
-      headers: { "X-Stamp": stampWithApiKey(lab.apiKey, bytes) },
-    });
-    expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 400);
-  });
-
-  it("to another organization: 404 or 403", async () => {
-    expectRefused(
-      await send(
-        lab,
-        "submit/update_wallet",
-        rename((json) => ({ ...json, organizationId: "nowhere" })),
-      ),
-      404,
-    );
-    expectRefused(
-      await send(
-        lab,
-        "submit/update_wallet",
-        rename((json) => ({ ...json, organizationId: lab.childOrganizationId })),
-      ),
-      403,
-    );
+  it.each(bodies)("%s", async (_, text, status = 400) => {
+    expectRefused(await send(lab, "submit/update_wallet", text), status);
   });
 });
 
@@ -106,11 +67,8 @@ describe("a query", () => {
   const bodies: [string, string][] = [
     ["no organization", ask(without("organizationId"))],
     ["no address", ask(without("address"))],
-    ["an address that is none", ask((json) => ({ ...json, address: "0x1" }))],
     ["an unknown chain", ask((json) => ({ ...json, caip2: "eip155:0" }))],
-    ["a flag as text", ask((json) => ({ ...json, nonce: "true" }))],
     ["an unknown member", ask((json) => ({ ...json, block: 1 }))],
-    ["a list", "[]"],
   ];
   it.each(bodies)("%s: 400", async (_, text) => {
     expectRefused(await send(lab, "query/get_nonces", text), 400);
@@ -120,21 +78,13 @@ describe("a query", () => {
 describe("a path", () => {
   const paths = [
     "",
-    "query",
-    "query/",
     "query/get_users",
-    "query/get_user/",
     "query/GET_USER",
     "query/update_wallet",
     "submit/get_user",
-    "submit/create_wallets",
     "query/__proto__",
-    "query/constructor",
     "submit/toString",
-    "../v1/query/get_user/x",
     "query/get%5Fuser",
-    "%00",
-    "query/get_user%20",
   ];
   it.each(paths)("/public/v1/%s: 404", async (path) => {
     expectRefused(await send(lab, path, JSON.stringify({ organizationId, userId: ids.userId })), 404);
@@ -176,23 +126,20 @@ describe("a page of another origin", () => {
       },
     });
 
-  it.each(["query/get_user", "submit/update_wallet", "query/no_such"])(
-    "may request %s with the headers of clients and others that it names",
-    async (path) => {
-      const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
-      expect([answer.status, await answer.text()]).toEqual([204, ""]);
-      expect(headersOf(answer, "origin")).toEqual(["*"]);
-      expect(headersOf(answer, "methods")).toEqual(["POST", "OPTIONS"]);
-      expect(headersOf(answer, "headers")).toEqual([
-        "content-type",
-        "accept",
-        "x-stamp",
-        "x-stamp-webauthn",
-        "x-client-version",
-        "x-special",
-      ]);
-    },
-  );
+  it.each(["query/get_user"])("may request %s with the headers of clients and others that it names", async (path) => {
+    const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
+    expect([answer.status, await answer.text()]).toEqual([204, ""]);
+    expect(headersOf(answer, "origin")).toEqual(["*"]);
+    expect(headersOf(answer, "methods")).toEqual(["POST", "OPTIONS"]);
+    expect(headersOf(answer, "headers")).toEqual([
+      "content-type",
+      "accept",
+      "x-stamp",
+      "x-stamp-webauthn",
+      "x-client-version",
+      "x-special",
+    ]);
+  });
 
   it("gets no invalid header names back", async () => {
     expect(headersOf(await preflight(lab.faultsUrl, "a b,x-ok,,<>"), "headers")).not.toContain("a b");
@@ -246,7 +193,6 @@ describe("the faults over HTTP", () => {
       "",
       "{",
       "[]",
-      "null",
       '{"faults":"nonce-present"}',
       '{"faults":[1]}',
       '{"faults":["constructor"]}',
@@ -285,10 +231,7 @@ describe("a body", () => {
 describe("input that is not HTTP", () => {
   const noise: [string, string, number][] = [
     ["noise", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", 400],
-    ["an unknown version", "POST / HTTP/9.9\r\n\r\n", 400],
     ["a method of another world", "BREW / HTTP/1.1\r\nHost: lab\r\n\r\n", 400],
-    ["a length that is none", "POST / HTTP/1.1\r\nHost: lab\r\nContent-Length: ten\r\n\r\n", 400],
-    ["two lengths", "POST / HTTP/1.1\r\nHost: lab\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{", 400],
     ["headers without end", `POST / HTTP/1.1\r\nHost: lab\r\nX-Stamp: ${"a".repeat(100_000)}\r\n\r\n`, 431],
   ];
   it.each(noise)("%s", async (_, text, status) => {

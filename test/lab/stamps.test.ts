@@ -37,12 +37,6 @@ function decoded(text = BODY, key: ApiKeyPair = lab.apiKey): Json {
 }
 
 describe("X-Stamp", () => {
-  it("names the public key that belongs to the private one", () => {
-    const ecdh = createECDH("prime256v1");
-    ecdh.setPrivateKey(lab.apiKey.privateKey, "hex");
-    expect(ecdh.getPublicKey("hex", "compressed")).toBe(lab.apiKey.publicKey);
-  });
-
   it("is valid only for the exact bytes of the body", async () => {
     expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, BODY) }, `${BODY}\n`)).toMatchObject(
       refusal(401, "SIGNATURE_INVALID"),
@@ -56,9 +50,7 @@ describe("X-Stamp", () => {
   const wrong: [string, () => Record<string, string>, string?][] = [
     ["none", () => ({}), "SIGNATURE_MISSING"],
     ["empty", () => ({ "X-Stamp": "" })],
-    ["not base64url", () => ({ "X-Stamp": "a+b/c=" })],
     ["not JSON", () => ({ "X-Stamp": Buffer.from("stamp").toString("base64url") })],
-    ["JSON of a list", () => encoded([])],
     [
       "a member twice",
       () => ({ "X-Stamp": Buffer.from(JSON.stringify(stamp).replace("{", '{"scheme":"x",')).toString("base64url") }),
@@ -66,8 +58,6 @@ describe("X-Stamp", () => {
     ["another scheme", () => encoded({ ...stamp, scheme: "SIGNATURE_SCHEME_TK_API_SECP256K1" })],
     ["no signature", () => encoded({ ...stamp, signature: undefined })],
     ["a signature that is not hex", () => encoded({ ...stamp, signature: "zz" })],
-    ["a signature that is a number", () => encoded({ ...stamp, signature: 1 })],
-    ["an empty signature", () => encoded({ ...stamp, signature: "" })],
     ["a raw signature", () => encoded({ ...stamp, signature: "11".repeat(64) })],
     ["another body's signature", () => encoded(decoded("{}"))],
     ["another key's signature", () => encoded({ ...decoded(BODY, generateApiKey()), publicKey: lab.apiKey.publicKey })],
@@ -206,14 +196,6 @@ describe("sessions", () => {
     expect([await works(first.key), await works(second.key), await works(third.key), await works(lab.apiKey)]).toEqual([
       401, 401, 200, 200,
     ]);
-  });
-
-  it("may be deleted like any API key", async () => {
-    const { key, result } = await session();
-    await completed(
-      submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [result["apiKeyId"]] }, { timestampMs: at(), key }),
-    );
-    expect(await works(key)).toBe(401);
   });
 
   it("need a valid point, a valid time and an authorized user", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
-import { InUseError, type Lab, LabFolderError, startLab } from "../../src/lab/index.js";
+import { type Lab, LabFolderError, startLab } from "../../src/lab/index.js";
 import { openStore } from "../../src/lab/store.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Tables } from "../../src/lab/records.js";
@@ -74,14 +74,6 @@ describe("a restart", () => {
     const second = await startLab({ dataFolder, now: () => now });
     expect((await renameWallet(second, "the same", { timestampMs }))["id"]).toBe(activity["id"]);
     await second.close();
-  });
-
-  it("is refused while another lab uses the folder", async () => {
-    const dataFolder = folder();
-    const lab = await startLab({ dataFolder });
-    await expect(startLab({ dataFolder })).rejects.toThrow(InUseError);
-    await lab.close();
-    await (await startLab({ dataFolder })).close();
   });
 
   it("closes the store if the port is in use", async () => {

@@ -69,19 +69,12 @@ describe("the host of a request", () => {
 
   it.each([
     ["a page's own name", [`evil.example:${port}`]],
-    ["a name that begins with localhost", [`localhost.evil.example:${port}`]],
     ["a name that ends with localhost", [`evil.localhost:${port}`]],
     ["no port", ["localhost"]],
-    ["an address without a port", ["127.0.0.1"]],
     ["another port", ["127.0.0.1:1"]],
     ["another address of this machine", [`127.0.0.2:${port}`]],
-    ["a number", [`2130706433:${port}`]],
-    ["the address of IPv6", [`[::1]:${port}`]],
     ["a port with a zero before it", [`localhost:0${port}`]],
-    ["a user", [`a@localhost:${port}`]],
-    ["nothing", [""]],
     ["two, of which one is right", [host, "evil.example"]],
-    ["the right one twice", [host, host]],
   ])("is not %s", async (_, hosts) => {
     const message = await expectRefused({ hosts }, 421, "misdirected", 3);
     expect(message).toContain(`Host: expected 127.0.0.1:${port} or localhost:${port}, got `);
@@ -112,9 +105,7 @@ describe("a request of a browser", () => {
     ["a file or a sandbox", ["Origin: null"]],
     ["an empty origin", ["Origin:"]],
     ["another site", ["Sec-Fetch-Site: cross-site"]],
-    ["the same site", ["Sec-Fetch-Site: same-site"]],
     ["the same origin", ["sec-fetch-site: same-origin"]],
-    ["two sites", ["Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site"]],
   ])("is refused: %s", async (_, headers) => {
     expect(await expectRefused({ headers }, 403, "forbidden", 7)).toContain("verifiedFetch of bootproof/adapters");
   });
@@ -131,15 +122,6 @@ describe("a request of a browser", () => {
   });
 
   it("is what the address bar does not make", () => expectSent({ headers: ["Sec-Fetch-Site: none"] }));
-
-  it("is what Node's fetch does not make", async () => {
-    const { status } = await fetch(`${proxy.url}/public/v1/query/get_user`, {
-      method: "POST",
-      body: "{}",
-      headers: { "content-type": "application/json", "x-stamp": "a" },
-    });
-    expect([status, forwarded.length]).toEqual([200, 1]);
-  });
 });
 
 it("has one stamp", async () => {
@@ -158,12 +140,9 @@ describe("the content type of a request", () => {
 
   it.each([
     "text/plain",
-    "text/plain; a=application/json",
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=a",
-    "application/jsonp",
     "application/json, text/plain",
-    "application/json-patch+json",
     "",
   ])("may not be what forms of a page can send: %s", async (type) => {
     const headers = [`Content-Type: ${type}`];

@@ -249,14 +249,7 @@ const SIGN_UPS: Readonly<Record<string, (parameters: object) => Promise<object>>
   loginOrSignupWithWallet: async (parameters) => ({ walletProvider, ...parameters }),
 };
 /** They sign their log-in, and send it later. */
-const SIGNS_FIRST = ["signUpWithWallet", "loginOrSignupWithWallet", "loginWithPasskey", "loginWithWallet"];
-const LOG_INS: Readonly<Record<string, () => Promise<object>>> = {
-  loginWithOtp: async () => ({ verificationToken: await verificationToken(), organizationId }),
-  loginWithOauth: async () => ({ oidcToken: "t", publicKey: KEY, organizationId }),
-  loginWithPasskey: async () => ({ publicKey: KEY }),
-  loginWithWallet: async () => ({ walletProvider }),
-};
-
+const SIGNS_FIRST = ["signUpWithWallet", "loginOrSignupWithWallet"];
 describe.each(DOORS)("core's own methods through $name", ({ core, logIn, name: door }) => {
   const isFetch = door.includes("fetch");
   const submits = (): string[] => sentPaths.filter((path) => path.includes("/submit/"));
@@ -329,15 +322,5 @@ describe.each(DOORS)("core's own methods through $name", ({ core, logIn, name: d
     else expect(error).toBeInstanceOf(RejectedActivityError);
     // Those that sign first are refused before they sign up.
     expect(signUps()).toBe(!isFetch && SIGNS_FIRST.includes(name) ? 0 : 1);
-  });
-
-  it.each(Object.entries(LOG_INS))("%s does not log in unproven, unless that is allowed", async (name, input) => {
-    const error = await causeOf(core()[name]!(await input()));
-    if (isFetch) expect(error.message).toMatch(/^not sent: stamp_login: generateAppProofs is not true/);
-    else if (SIGNS_FIRST.includes(name)) expect(error).toBeInstanceOf(UnverifiedMethodError);
-    else expect(error.message).toMatch(/^rejected: activity\.decode/);
-    const flags = liar.bodies.map((body) => (JSON.parse(body.toString()) as Json)["generateAppProofs"]);
-    expect(flags).toEqual(isFetch || SIGNS_FIRST.includes(name) ? [] : [true]);
-    expect(typeof (await core(logIn)[name]!(await input()))["sessionToken"]).toBe("string");
   });
 });

@@ -1,48 +1,19 @@
-/** Addresses and signatures, compared with the best-known test mnemonic, viem and Solana's package. */
-import { createPublicKey, pbkdf2Sync, verify } from "node:crypto";
+/** Signatures of the lab, compared with viem and Solana's package. */
 import { Keypair, PublicKey, SystemProgram, Transaction } from "@solana/web3.js";
 import { base58 } from "@scure/base";
 import {
   type Hex,
   type TransactionSerializable,
-  hashTypedData,
   keccak256,
   parseTransaction,
   recoverAddress,
   recoverTransactionAddress,
   serializeTransaction,
-  serializeTypedData,
   toHex,
 } from "viem";
-import { hashAuthorization } from "viem/utils";
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
-import { addressOf } from "../../src/lab/wallet.js";
 import { type Json, account, completed, judge, query, submit } from "../lab/support.js";
-
-const mnemonic = `${"test ".repeat(11)}junk`;
-const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512");
-
-it.each([
-  ["m/44'/60'/0'/0/0", "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"],
-  ["m/44'/60'/0'/0/1", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
-  ["m/44'/60'/0'/0/2", "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"],
-])("%s", (path, address) => {
-  expect(addressOf(seed, { path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })).toBe(address);
-});
-
-it("m/44'/501'/0'/0' of Solana, with SLIP-10", () => {
-  // SLIP-10, "Test vector 1 for ed25519", chains m/0' and m/0'/1'.
-  const vector = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");
-  const curve = "CURVE_ED25519";
-  const addressFormat = "ADDRESS_FORMAT_COMPRESSED";
-  expect(["m/0'", "m/0'/1'"].map((path) => addressOf(vector, { path, curve, addressFormat }))).toEqual([
-    "8c8a13df77a28f3445213a0f432fde644acaa215fc72dcdf300d5efaa85d350c",
-    "1932a5270f335bed617d5b935c80aedb1a35bd9fc1e31acafd5372c30f5c1187",
-  ]);
-  const solana = { path: "m/44'/501'/0'/0'", curve, addressFormat: "ADDRESS_FORMAT_SOLANA" } as const;
-  expect(addressOf(seed, solana)).toBe("oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96");
-});
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -71,17 +42,6 @@ const raw = (payload: string, encoding: string, hashFunction: string): Json => (
 });
 
 describe("create_wallet_accounts", () => {
-  it("proves the new addresses, which queries list with their keys", async () => {
-    expect((await judge(lab, made)).verdict).toBe("verified");
-    const { accounts } = (await query(lab, "list_wallet_accounts", { walletId: lab.ids.walletId })).body;
-    expect(accounts.map(({ address }: Json) => address)).toHaveLength(4);
-    expect(accounts[2]).toMatchObject({ address: solana, curve: "CURVE_ED25519", path: "m/44'/501'/0'/0'" });
-    expect(base58.encode(Buffer.from(accounts[2].publicKey, "hex"))).toBe(solana);
-    const one = { walletId: lab.ids.walletId, address: ethereum };
-    expect((await query(lab, "get_wallet_account", one)).body).toEqual({ account: accounts[3] });
-    expect((await query(lab, "list_wallets")).body["wallets"]).toHaveLength(1);
-  });
-
   it.each([
     ["an account that the wallet has", { accounts: [account("m/1")] }],
     ["an Ed25519 account with a step that is not hardened", { accounts: [{ ...ed25519, path: "m/0" }] }],
@@ -95,53 +55,6 @@ describe("create_wallet_accounts", () => {
 
 describe("sign_raw_payload", () => {
   const text = "a message";
-  const typed = {
-    domain: { name: "Lab", chainId: 1n, verifyingContract: "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC" },
-    types: {
-      EIP712Domain: [
-        { name: "name", type: "string" },
-        { name: "chainId", type: "uint256" },
-        { name: "verifyingContract", type: "address" },
-      ],
-      Person: [
-        { name: "name", type: "string" },
-        { name: "wallets", type: "address[]" },
-      ],
-      Mail: [
-        { name: "from", type: "Person" },
-        { name: "to", type: "Person[]" },
-        { name: "tag", type: "bytes4" },
-        { name: "data", type: "bytes" },
-        { name: "delta", type: "int64" },
-        { name: "sure", type: "bool" },
-      ],
-    },
-    primaryType: "Mail",
-    message: {
-      from: { name: "Cow", wallets: ["0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"] },
-      to: [{ name: "Bob", wallets: [] }],
-      tag: "0x01020304",
-      data: "0x0506",
-      delta: -7n,
-      sure: true,
-    },
-  } as const;
-  const authorization = { address: "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC", chainId: 1, nonce: 7 } as const;
-
-  it.each([
-    ["text", raw(text, "TEXT_UTF8", "KECCAK256"), keccak256(toHex(text))],
-    ["hex", raw(toHex(text), "HEXADECIMAL", "KECCAK256"), keccak256(toHex(text))],
-    ["a digest", raw(keccak256(toHex(text)).slice(2), "HEXADECIMAL", "NO_OP"), keccak256(toHex(text))],
-    ["typed data", raw(serializeTypedData(typed), "EIP712", "NO_OP"), hashTypedData(typed)],
-    [
-      "an authorization",
-      raw(JSON.stringify(authorization), "EIP7702_AUTHORIZATION", "NO_OP"),
-      hashAuthorization(authorization),
-    ],
-  ])("signs %s", async (_, parameters, hash) => {
-    expect(await recovered(await sign("signRawPayload", parameters), hash)).toBe(ethereum);
-  });
-
   it("signs with the key of an id, too", async () => {
     const { body } = await query(lab, "get_wallet_account", { walletId: lab.ids.walletId, address: ethereum });
     const parameters = { ...raw(text, "TEXT_UTF8", "KECCAK256"), signWith: body["account"].walletAccountId };
@@ -165,18 +78,6 @@ describe("sign_raw_payload", () => {
   ])("refuses %s", async (_, parameters, status) => {
     expect(await submit(lab, "signRawPayload", parameters)).toMatchObject({ status });
   });
-});
-
-it("sign_raw_payloads signs each in order, with Ed25519", async () => {
-  const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" };
-  const { signatures } = await sign("signRawPayloads", { ...how, signWith: solana, payloads: ["one", "two"] });
-  const x = Buffer.from(base58.decode(solana)).toString("base64url");
-  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-  const verifies = ["one", "two"].map((text, index) => {
-    const { r, s } = signatures[index];
-    return verify(null, Buffer.from(text), key, Buffer.from(`${r}${s}`, "hex"));
-  });
-  expect(verifies).toEqual([true, true]);
 });
 
 describe("sign_transaction", () => {
