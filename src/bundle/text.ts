@@ -36,7 +36,10 @@ export const POLICY_CHOSEN_BY_MAKER =
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
 
-export function bundleNotices({ policyFrom, packed, otherPolicy }: BundleFacts, verdict: Verdict): Notice[] {
+/** Returns the notices on a bundle. Without one there are none. */
+export function bundleNotices(bundle: BundleFacts | null, verdict: Verdict): Notice[] {
+  if (bundle === null) return [];
+  const { policyFrom, packed, otherPolicy } = bundle;
   return [
     ...(policyFrom === "bundle" ? [{ kind: "warning", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
     ...(otherPolicy === undefined ? [] : [{ kind: "note", text: otherText(otherPolicy) } as const]),

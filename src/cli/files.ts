@@ -192,7 +192,8 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
     const isNear = (one: string): boolean =>
       editDistance(name.toLowerCase(), one.toLowerCase()) <= Math.max(1, Math.floor(name.length / 5));
     const near = names.filter(isNear).slice(0, MOST_NEAR).join(", ");
-    return `Correct the path: no ${name} in ${where}${near === "" ? ", nor a name near it" : `: did you mean ${near}?`}`;
+    const guess = near === "" ? ", nor a name near it" : `: did you mean ${near}?`;
+    return `Correct the path: no ${name} in ${where}${guess}`;
   } catch {
     return `Correct the path: there is no folder ${folder}, and the current folder is ${resolve(".")}`;
   }

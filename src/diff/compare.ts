@@ -4,6 +4,7 @@ import { BESIDE, UNKNOWN, UNREADABLE } from "../inspect/described.js";
 import { CHANGES, type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { type Content, type Parts, byKey, contentJson, contentText, memberOf, partsOf, sortOf } from "./content.js";
 import { placeIn, placesAbove } from "../inspect/place.js";
+import { grouped } from "../report/statements.js";
 
 /** The contents of both inputs at a place. Undefined means absent. */
 export type Sides = readonly [before: Content | undefined, after: Content | undefined];
@@ -230,13 +231,8 @@ function comparePairs(sides: Sides, at: At, { pair, each }: Rule): readonly Foun
     Content[],
     Content[],
   ];
-  const places = new Map<string, number[]>();
   // The lists are filled from the end, so that `pop` returns the first index.
-  for (let index = after.length - 1; index >= 0; index--) {
-    const key = pair!(after[index]!);
-    if (places.has(key)) places.get(key)!.push(index);
-    else places.set(key, [index]);
-  }
+  const places = grouped([...after.keys()].reverse(), (index) => pair!(after[index]!));
   const matched = before.map((item) => places.get(pair!(item))?.pop() ?? null);
   const taken = new Set(matched);
   const rest = after.map((_, index) => index).filter((index) => !taken.has(index));

@@ -4,6 +4,7 @@ import { type MembersOf, optional } from "../decode/shapes.js";
 import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { KINDS } from "../inspect/kinds.js";
 import { deepFrozen } from "../report/report.js";
+import { grouped } from "../report/statements.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { Reporting, compareTrees } from "./compare.js";
 import { type ImageDifference, compareImages } from "../image/compare.js";
@@ -199,14 +200,9 @@ function differenceOf(
 
 /** Merges changes that are equal except for their places. */
 function merged(changes: readonly Found[]): Change[] {
-  const byText = new Map<string, Found[]>();
-  for (const change of changes) {
-    const { what, turn, entry, before, after } = change;
-    const key = JSON.stringify([what, turn, entry, before, after]);
-    const same = byText.get(key);
-    if (same === undefined) byText.set(key, [change]);
-    else same.push(change);
-  }
+  const byText = grouped(changes, ({ what, turn, entry, before, after }) =>
+    JSON.stringify([what, turn, entry, before, after]),
+  );
   return [...byText.values()].map((same) => {
     const [first, ...others] = same as [Found, ...Found[]];
     const { what, place, entry, before, after } = first;

@@ -2,12 +2,11 @@
 import { type Doc, section, words } from "../show/doc.js";
 import { writeMarkdown } from "../show/markdown.js";
 import { TOOL } from "../version.js";
-import type { CommandFailure } from "./parts.js";
+import { type CommandFailure, problemTexts } from "./parts.js";
 
-function failureDoc({ headline, problems, advice, exitCode, at }: CommandFailure): Doc {
-  const [first = headline, ...others] = problems.map(({ file, message }) =>
-    file === undefined ? message : `${file}: ${message}`,
-  );
+function failureDoc(failure: CommandFailure): Doc {
+  const { headline, advice, exitCode, at } = failure;
+  const [first = headline, ...others] = problemTexts(failure);
   const tried = at?.toISOString() ?? "an unknown time";
   const text = `NOT VERIFIED: ${first}`;
   return {

@@ -26,9 +26,13 @@ export interface CommandFailure {
   readonly at: Date | null;
 }
 
-export function failureLines({ problems, advice }: CommandFailure): string[] {
-  const described = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
-  return [...described, ...advice].flatMap((text) => text.split("\n"));
+/** Returns each problem as a sentence that begins with its file. */
+export function problemTexts({ problems }: CommandFailure): string[] {
+  return problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
+}
+
+export function failureLines(failure: CommandFailure): string[] {
+  return [...problemTexts(failure), ...failure.advice].flatMap((text) => text.split("\n"));
 }
 
 /** A check that a reader should look at, as every format for CI has it. */

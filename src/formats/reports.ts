@@ -79,7 +79,7 @@ export function briefOf(judged: Pick<VerifiedSource, "report" | "bundle">, optio
 }
 
 function noticesOf({ report, bundle }: Pick<VerifiedSource, "report" | "bundle">): readonly Notice[] {
-  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+  return bundleNotices(bundle, report.verdict);
 }
 
 function withWhatStandsBeside({ report, bundle }: VerifiedSource): Report {

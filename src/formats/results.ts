@@ -19,7 +19,7 @@ export function ownClaim(
   report: Report,
   bundle: BundleFacts | null,
 ): Readonly<Record<string, unknown>> & { readonly warnings: readonly string[] } {
-  const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
+  const notices = bundleNotices(bundle, report.verdict);
   return {
     verdict: report.verdict,
     stale: report.stale,

@@ -32,14 +32,11 @@ import {
 } from "./verifier-view.js";
 import { judged } from "./verify.js";
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function madeOf(node: MarkupNode, inSvg = false): Node {
+function madeOf(node: MarkupNode): Node {
   if (typeof node === "string") return document.createTextNode(node);
-  const isSvg = inSvg || node.tag === "svg";
-  const made = isSvg ? document.createElementNS(SVG, node.tag) : document.createElement(node.tag);
+  const made = document.createElement(node.tag);
   for (const [name, value] of Object.entries(node.attributes)) made.setAttribute(name, value);
-  made.append(...node.children.map((child) => madeOf(child, isSvg && node.tag !== "foreignObject")));
+  made.append(...node.children.map(madeOf));
   return made;
 }
 

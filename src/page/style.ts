@@ -40,7 +40,7 @@ summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 mark { background: var(--mark); color: inherit; font-weight: 700; }
 .maker, fieldset, .given > li { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
-.hint, label small, .about { color: var(--soft); font-weight: 400; font-size: .9375rem; }
+.hint, .about { color: var(--soft); font-weight: 400; font-size: .9375rem; }
 .message { padding: .75rem 1rem; border-left: .35rem solid var(--grey); background: var(--card); }
 .message:empty { display: none; }
 .message.bad { border-left-color: var(--failed); background: var(--failed-tint); }

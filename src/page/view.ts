@@ -61,19 +61,15 @@ export async function reportView({ report, evidence, notices }: Shown): Promise<
 }
 
 export function shownReport(verified: JudgedPage, notes: readonly Notice[] = []): Promise<MarkupNode[]> {
-  const { evidence, report } = verified;
-  return reportView({ report, evidence, notices: [...noticesOf(verified), ...notes] });
-}
-
-function noticesOf({ bundle, report }: JudgedPage): Notice[] {
-  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+  const { evidence, report, bundle } = verified;
+  return reportView({ report, evidence, notices: [...bundleNotices(bundle, report.verdict), ...notes] });
 }
 
 /** Returns the title. It begins with the verdict, because a narrow tab shows only its beginning. */
-export function titleOf(verified: JudgedPage, about?: string | null): string {
-  const [head] = verdictSentence(verified.report, noticesOf(verified), false).split(":");
+export function titleOf({ report, bundle }: Pick<JudgedPage, "report" | "bundle">, about?: string | null): string {
+  const [head] = verdictSentence(report, bundleNotices(bundle, report.verdict), false).split(":");
   const verdict = head!.replace("AUTHENTIC", "AUTHENTIC, of anybody");
-  return titleText(`${verdict}: ${about ? printable(about) : subjectOf(verified.report)}`);
+  return titleText(`${verdict}: ${about ? printable(about) : subjectOf(report)}`);
 }
 
 export function titleText(text: string): string {

@@ -5,6 +5,7 @@ import { toHex } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
 import { deepFrozen } from "../report/report.js";
+import { grouped } from "../report/statements.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Demand, type ReleaseDemand, demandOf } from "./demand.js";
 import {
@@ -233,14 +234,11 @@ function isUnapproved({ faults }: Release): boolean {
 
 /** Groups releases by the name of their folder, or by namespace if the folder has no name. */
 function byApplication(checked: readonly Readable[], isByNamespace: boolean): [name: string, group: Readable[]][] {
-  const groups = new Map<string, [string, Readable[]]>();
-  for (const one of checked) {
-    const { application, manifest } = one.release;
-    const name = application ?? manifest.namespace.name;
-    const key = JSON.stringify([name, isByNamespace ? manifest.namespace.name : null]);
-    groups.set(key, [name, [...(groups.get(key)?.[1] ?? []), one]]);
-  }
-  return [...groups.values()];
+  const nameOf = ({ release: { application, manifest } }: Readable): string => application ?? manifest.namespace.name;
+  const groups = grouped(checked, (one) =>
+    JSON.stringify([nameOf(one), isByNamespace ? one.release.manifest.namespace.name : null]),
+  );
+  return [...groups.values()].map((group) => [nameOf(group[0]!), group]);
 }
 
 /**

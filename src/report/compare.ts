@@ -1,5 +1,5 @@
 /** Two values side by side, with only the differing bytes of long hex. */
-import { lastOf } from "../bytes.js";
+import { lastOf, runsOf } from "../bytes.js";
 import { printable, printableStart, shortHex } from "./printable.js";
 
 /** Hex of 16 bytes and more is compared byte by byte. */
@@ -45,17 +45,12 @@ function compareLines(expected: string, actual: string): LinePair {
   const pairs = hexPairs(expected, actual);
   if (pairs === null) return { expected: clipped(expected), actual: clipped(actual), note: null };
   const compared = pairs.map(([one, other]) => compareHex(one.toLowerCase(), other.toLowerCase()));
-  return {
-    expected: withHex(
-      expected,
-      compared.map((pair) => pair.expected),
-    ),
-    actual: withHex(
-      actual,
-      compared.map((pair) => pair.actual),
-    ),
-    note: compared.length === 1 ? compared[0]!.note : null,
+  const shown = (text: string, side: "expected" | "actual"): string => {
+    let next = 0;
+    return printable(text).replace(LONG_HEX, () => compared[next++]![side]);
   };
+  const note = compared.length === 1 ? compared[0]!.note : null;
+  return { expected: shown(expected, "expected"), actual: shown(actual, "actual"), note };
 }
 
 /** Returns pairs of long hex, or null if the rest of the two texts differs. */
@@ -65,11 +60,6 @@ function hexPairs(expected: string, actual: string): [string, string][] | null {
   if (one === null || other === null || one.length !== other.length) return null;
   if (expected.replace(LONG_HEX, "#") !== actual.replace(LONG_HEX, "#")) return null;
   return one.map((hex, index) => [hex, other[index]!]);
-}
-
-function withHex(text: string, shown: readonly string[]): string {
-  let next = 0;
-  return printable(text).replace(LONG_HEX, () => shown[next++]!);
 }
 
 function clipped(text: string): string {
@@ -100,20 +90,14 @@ function differences(one: string, other: string): number[] {
 
 /** Returns the places of bytes as people count them, from 1. */
 function ranges(indices: readonly number[]): string {
-  return runsOf(indices.map((index) => index + 1))
-    .map(([first, last]) => (first === last ? `${first}` : `${first} to ${last}`))
+  return rangesOf(indices.map((index) => index + 1))
+    .map((ends) => ends.join(" to "))
     .join(", ");
 }
 
-/** Returns the first and the last of each run of consecutive numbers. */
-export function runsOf(indices: readonly number[]): [first: number, last: number][] {
-  const runs: [number, number][] = [];
-  for (const index of indices) {
-    const run = lastOf(runs);
-    if (run?.[1] === index - 1) run[1] = index;
-    else runs.push([index, index]);
-  }
-  return runs;
+/** Returns the first and the last of each run of consecutive numbers, and one number for a run of one. */
+export function rangesOf(indices: readonly number[]): number[][] {
+  return runsOf(indices, (one, other) => other === one + 1).map((run) => [...new Set([run[0], lastOf(run)!])]);
 }
 
 /** Returns the bytes at the indices in brackets, with a few bytes around each, and `…` for the rest. */

@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { known } from "./labels.js";
-import { runsOf } from "./compare.js";
+import { rangesOf } from "./compare.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type {
   ActivityClaims,
@@ -189,7 +189,7 @@ export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: 
 
 /** Returns `boot[0], boot[2] … boot[5]` for 0, 2, 3, 4, 5. */
 export function subjectRanges(kind: string, indices: readonly number[]): string {
-  return shortList(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
+  return shortList(rangesOf(indices).map((ends) => ends.map((index) => `${kind}[${index}]`).join(" … ")));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The checks of a report as rows: every check of a single piece, or a row for each of several pieces. */
-import { lastOf } from "../bytes.js";
+import { runsOf } from "../bytes.js";
 import type { Check, CheckStatus, CheckSubject } from "../checks.js";
 import { sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
@@ -116,23 +116,14 @@ function piecesText(kind: string): string {
 
 /** Returns a row for each check. Consecutive checks that are skipped for the same reason share one. */
 function groupRows(checks: readonly Check[], report: Report, look: Look): Row[] {
-  const runs = look.detail === "verbose" ? checks.map((check) => [check]) : runsOfSkips(checks);
-  return runs.map((run) => {
-    const first = shownCheck(run[0]!, report);
+  const isAlike = (one: Check, other: Check): boolean =>
+    look.detail !== "verbose" && [one, other].every(({ status }) => status === "skip") && one.detail === other.detail;
+  return runsOf(checks, isAlike).map((run) => {
+    const first = shownCheck(run[0], report);
     if (run.length === 1) return rowOfCheck(first, look);
     const { label, tone, text } = rowOfCheck(first, look) as Required<Row>;
     return { label, tone, text: run.map(({ id }) => printable(id)).join(", "), below: [{ text }] };
   });
-}
-
-function runsOfSkips(checks: readonly Check[]): Check[][] {
-  const runs: Check[][] = [];
-  for (const check of checks) {
-    const last = lastOf(runs)?.[0];
-    if (check.status === "skip" && last?.status === "skip" && last.detail === check.detail) lastOf(runs)!.push(check);
-    else runs.push([check]);
-  }
-  return runs;
 }
 
 /** Returns a row for each subject of a kind, with its failures beneath. All warnings and notes follow. */

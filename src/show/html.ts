@@ -1,5 +1,5 @@
 /** Writes a document as elements of a page, which has the style for their classes (page/style.ts). */
-import { lastOf } from "../bytes.js";
+import { runsOf } from "../bytes.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";
@@ -12,7 +12,8 @@ export function writeHtml({ sections }: Doc): Markup[] {
 
 /** The class of a section is its heading up to a colon or a digit, such as `not-proven`. */
 function sectionElement({ heading, blocks, isFolded = false }: Section): Markup {
-  const content = warningsTogether(blocks).map((block) => (Array.isArray(block) ? warningList(block) : written(block)));
+  const isWarning = ({ kind }: Block): boolean => kind === "warning";
+  const content = runsOf(blocks, (last, block) => isWarning(last) && isWarning(block)).map(written);
   if (heading === undefined) return element("section", {}, content);
   const [name] = /^[a-z ]*[a-z]/i.exec(heading) ?? [""];
   const given = { class: name.toLowerCase().replaceAll(" ", "-") };
@@ -20,20 +21,6 @@ function sectionElement({ heading, blocks, isFolded = false }: Section): Markup 
   return isFolded
     ? element("details", given, element("summary", {}, title), content)
     : element("section", given, element("h2", {}, title), element("div", {}, content));
-}
-
-type Other = Exclude<Block, { readonly kind: "warning" }>;
-
-/** Returns the blocks in order, with the texts of warnings that follow one another as one list. */
-function warningsTogether(blocks: readonly Block[]): (Other | string[])[] {
-  const parts: (Other | string[])[] = [];
-  for (const block of blocks) {
-    const last = lastOf(parts);
-    if (block.kind !== "warning") parts.push(block);
-    else if (Array.isArray(last)) last.push(block.text);
-    else parts.push([block.text]);
-  }
-  return parts;
 }
 
 function warningList(texts: readonly string[]): Markup {
@@ -45,8 +32,11 @@ function warningList(texts: readonly string[]): Markup {
   );
 }
 
-function written(block: Other): Markup {
+/** Writes a block. Warnings that follow one another are one list. */
+function written([block, ...more]: readonly [Block, ...Block[]]): Markup {
   switch (block.kind) {
+    case "warning":
+      return warningList([block, ...(more as (typeof block)[])].map(({ text }) => text));
     case "verdict": {
       const [, word, count = null, rest] = /^(.*?)( with \d+ warnings?)?: (.*)$/s.exec(printable(block.text))!;
       const title = element("h1", {}, word!, count && element("span", { class: "count" }, count));

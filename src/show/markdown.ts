@@ -1,5 +1,5 @@
 /** Writes a document as Markdown for GitHub. No text becomes a link, an image, a mention, a reference or HTML. */
-import { lastOf, toUtf8 } from "../bytes.js";
+import { lastOf, runsOf, toUtf8 } from "../bytes.js";
 import { printable } from "../report/printable.js";
 import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";
 
@@ -14,23 +14,14 @@ export function writeMarkdown({ sections }: Doc): string {
 
 function sectionText({ heading, blocks, isFolded = false }: Section): string {
   const most = isFolded ? MAX_FOLDED : MAX_LIST;
-  const parts = runsOf(blocks).map((run) =>
-    run.length === 1 ? blockText(run[0]!, most) : listed(run.flatMap(itemsOf), most),
+  // Sentences that follow one another become a list.
+  const isSentence = ({ kind }: Block): boolean => /^(?:words|warning|list)$/.test(kind);
+  const shown = blocks.filter((block) => block.kind !== "rows" || block.rows.length > 0);
+  const parts = runsOf(shown, (last, block) => isSentence(last) && isSentence(block)).map((run) =>
+    run.length === 1 ? blockText(run[0], most) : listed(run.flatMap(itemsOf), most),
   );
   if (isFolded) return `<details>\n<summary>${plain(heading ?? "")}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
   return [...(heading === undefined ? [] : [`## ${plain(heading)}`]), ...parts].join("\n\n");
-}
-
-/** Returns the blocks in order. Sentences that follow one another are together, because they become a list. */
-function runsOf(blocks: readonly Block[]): Block[][] {
-  const runs: Block[][] = [];
-  const isSentence = (block: Block | undefined): boolean => /^(?:words|warning|list)$/.test(block?.kind ?? "");
-  for (const block of blocks) {
-    const last = lastOf(runs);
-    if (last !== undefined && isSentence(last[0]) && isSentence(block)) last.push(block);
-    else runs.push([block]);
-  }
-  return runs.filter(([first]) => first?.kind !== "rows" || first.rows.length > 0);
 }
 
 function itemsOf(block: Block): string[] {

@@ -25,7 +25,7 @@ const MAX_WORDS = 2000;
 
 /** Puts words with hyphens, such as dates and ids, into elements, because browsers break lines after hyphens. */
 export function unbroken(node: MarkupNode): MarkupNode {
-  if (typeof node === "string" || node.tag === "svg") return node;
+  if (typeof node === "string") return node;
   return element(
     node.tag,
     node.attributes,

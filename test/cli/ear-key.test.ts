@@ -152,7 +152,9 @@ describe("a key", () => {
     const { code, stderr } = await bootproof([...VERIFY, "--ear-key", "nowhere.pem"]);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/^bootproof: nowhere\.pem: no such file\nNo nowhere\.pem in the current folder /),
+      expect.stringMatching(
+        /^bootproof: nowhere\.pem: no such file\nCorrect the path: no nowhere\.pem in the current folder /,
+      ),
     ]);
   });
 });
