@@ -77,6 +77,9 @@ it("an outage begins and ends with a message and an event, whose text is short, 
     message: { event: "recovered", at: later(2000), ...own, since: START, failedPolls: 1 },
     event: { event: "outage-ended", ...own, since: at(0), failedPolls: 1 },
   });
+  const both = outageAfterFailure(outage!, { ...failure, kind: "missing" }, poll);
+  const again = outageAfterFailure(both.outage!, failure, poll);
+  expect([both.message, again.message]).toEqual([expect.objectContaining({ kind: "missing", again: true }), false]);
   // A clock that is set back by hours makes a reminder due, too.
   const [sooner, back] = [later(HOUR - 1), later(-5 * HOUR)].map((time) =>
     outageAfterFailure(outage!, failure, { ...poll, at: time }),

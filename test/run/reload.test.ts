@@ -14,7 +14,6 @@ import {
   DAY,
   type Entry,
   type Given,
-  HOUR,
   MINUTE,
   MemoryStore,
   START,
@@ -409,28 +408,5 @@ describe("a signed policy", () => {
     for (const one of told) expect(one).toMatchObject({ contradiction: true });
     const still = await signed(20, { ...published, 7: attack });
     expect(still.summary).toMatchObject({ isFeedContradicted: true, waiting: [] });
-  });
-
-  it("whose feed was rolled back waits for its target, over a start, too", async () => {
-    const store = new MemoryStore();
-    const refusal = (): never => {
-      throw new Error("no target");
-    };
-    const { summary } = await signed(30, { ...published, 7: rolledBack }, { log: store.opened(), refusal });
-    expect(summary!.waiting).toEqual(["refusal"]);
-    const next = await watched(() => bootProof, { log: store.opened(), once: true });
-    expect(next.refusals).toMatchObject([{ event: "setting-refused", contradiction: true }, { verdict: "rejected" }]);
-  });
-
-  it("refuses every boot proof from the moment at which it has expired", async () => {
-    const [hours, lost]: [number, Acts] = [60, { [24 * 60]: (world) => (world.shown = null) }];
-    const { news, summary } = await signed(16 * 24 * hours, lost, { intervalMs: 6 * HOUR, refreshMs: DAY });
-    const rejected = news.filter(({ verdict }) => verdict === "rejected");
-    expect(rejected).toMatchObject([
-      { failed: ["policy.current"], details: [{ detail: expect.stringContaining("expired at") as string }] },
-    ]);
-    expect(minutesOf(rejected[0]!)).toBeGreaterThanOrEqual(14 * 24 * hours);
-    expect(minutesOf(rejected[0]!)).toBeLessThan(14 * 24 * hours + 6 * hours + 1);
-    expect(summary!.refused).toEqual([{ app: "one" }]);
   });
 });

@@ -1,4 +1,4 @@
-/** The targets of a watch: a command and a URL. */
+/** The targets of a watch, a command and a URL, and the clock, the timer and the chance of its process. */
 import { existsSync, readFileSync } from "node:fs";
 import { type RequestListener, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -121,4 +121,22 @@ describe("a URL", () => {
   it.each(["ftp://a/b", "https://user:password@a/b", "https:", "/hook"])("is none: %s", (url) => {
     expect(() => postTo(url, { fetch, sleep: SYSTEM.sleep })).toThrow(TypeError);
   });
+});
+
+it("the clock, the timer and the chance of a watch are those of Node", async () => {
+  const { signal } = new AbortController();
+  const [before, start] = [Date.now(), performance.now()];
+  await SYSTEM.sleep(30, signal);
+  expect(performance.now() - start).toBeGreaterThan(25);
+  expect(SYSTEM.now().getTime()).toBeGreaterThanOrEqual(before);
+  const drawn = Array.from({ length: 20 }, () => SYSTEM.random());
+  expect(drawn.every((one) => one >= 0 && one < 1)).toBe(true);
+  expect(new Set(drawn).size).toBeGreaterThan(1);
+});
+
+it("the timer wakes early where the signal is aborted", async () => {
+  const stop = new AbortController();
+  const sleeping = SYSTEM.sleep(60_000, stop.signal);
+  stop.abort();
+  await expect(sleeping).rejects.toThrow();
 });
