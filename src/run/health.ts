@@ -52,7 +52,7 @@ export interface WatchStatus {
 }
 
 /** The newest signed checkpoint of a watch's log. */
-export interface HealthCheckpoint {
+interface HealthCheckpoint {
   /** Number of entries that it covers. */
   readonly entries: number;
   readonly at: Date;
@@ -166,7 +166,9 @@ export class HealthRecord {
     for (const watched of subject.watched ?? []) this.#watched.set(watchedName(watched), unseen(watched));
   }
 
-  readonly poll = ({ at, watched, failure, recorded, polls, isRefused, refusals, evidenceAt }: WatchPoll): void => {
+  /** Records what `onPoll` of a watch reports. */
+  readonly poll = (poll: WatchPoll): void => {
+    const { at, watched, failure, recorded, polls, isRefused, refusals, evidenceAt } = poll;
     const before = this.#watched.get(watchedName(watched)) ?? unseen(watched);
     const { outageSince, outages, failedPolls } = before;
     const outage = failure && {
@@ -180,10 +182,13 @@ export class HealthRecord {
     if (failure === null) this.#clocks.onGood();
   };
 
+  /** Records what `onStatus` of a watch reports. */
   readonly status = (status: WatchStatus): void => void (this.#status = status);
 
+  /** Records the newest checkpoint of a watch's log. */
   readonly checkpoint = (checkpoint: HealthCheckpoint): void => void (this.#checkpoint = checkpoint);
 
+  /** Records the counts so far. Call it after each judged batch. */
   readonly work = (work: HealthWork): void => {
     if (work.entries > this.#work.entries) this.idle();
     this.#count(work);
@@ -195,6 +200,7 @@ export class HealthRecord {
     this.#clocks.onGood();
   };
 
+  /** Records what `onQueue` of a worker or a queue's judge reports. */
   readonly queue = (contact: QueueContact): void => {
     const { outages = 0, isConnected: wasConnected = true } = this.#queue ?? {};
     this.#queue = { ...contact, outages: outages + (wasConnected && !contact.isConnected ? 1 : 0) };

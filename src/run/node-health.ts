@@ -6,16 +6,7 @@ import { dirname } from "node:path";
 import { diskReason } from "../disk/reason.js";
 import { replaceWhole } from "../disk/whole.js";
 import { type HealthAddress, serveHealth } from "./node-server.js";
-import {
-  type HealthCheckpoint,
-  HealthRecord,
-  type HealthState,
-  type HealthSubject,
-  type HealthWork,
-  type WatchPoll,
-  type WatchStatus,
-} from "./health.js";
-import type { QueueContact } from "./queue-options.js";
+import { HealthRecord, type HealthState, type HealthSubject } from "./health.js";
 
 export interface HealthOptions {
   readonly subject: HealthSubject;
@@ -46,22 +37,10 @@ const OPTIONS: MembersOf<HealthOptions> = {
   onNote: optional(callable),
 };
 
-export interface Health {
+/** What {@link HealthRecord} takes, and the last state. */
+export interface Health extends Pick<HealthRecord, keyof HealthRecord> {
   /** Address of the metrics; null without them. */
   readonly url: string | null;
-  /** Records what `onPoll` of a watch reports. */
-  poll(poll: WatchPoll): void;
-  /** Records what `onStatus` of a watch reports. */
-  status(status: WatchStatus): void;
-  /** Records the newest checkpoint of a watch's log. */
-  checkpoint(checkpoint: HealthCheckpoint): void;
-  /** Records the counts so far. Call it after each judged batch. */
-  work(work: HealthWork): void;
-  /** Records that an audit ended with nothing to add. */
-  idle(): void;
-  /** Records what `onQueue` of a worker or a queue's judge reports. */
-  queue(queue: QueueContact): void;
-  state(): HealthState;
   /** Writes the last state to the file, if it was not written, and stops serving. The file is not removed. */
   close(): Promise<void>;
 }

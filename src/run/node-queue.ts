@@ -1,6 +1,7 @@
 /** The producer's side of a queue. It keeps each batch until its answer arrives, so a server may lose everything. */
 import { randomBytes } from "node:crypto";
-import type { Queue, QueueEvents } from "bullmq";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Queue } from "bullmq";
 import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
 import { type Batch, type Judge, type JudgedBatch, UNJUDGED, ownBatch } from "./judge.js";
@@ -15,8 +16,8 @@ const CONCURRENCY = 16;
 const TRIES = 3;
 /** Number of seconds without a worker before a note is reported. */
 const PATIENCE = 5;
-/** Maximum length of the stream of events, which have the answers. A producer that misses one reads its job. */
-const MAX_EVENTS = 100;
+/** Milliseconds between two looks at a job, of which as many as the runner keeps batches are open. */
+const LOOK_MS = 100;
 export const ATTEMPTS = 3;
 /** What stays at the server are the jobs of killed producers. */
 const KEPT = { age: 3600, count: 100 };
@@ -34,17 +35,11 @@ export async function queueJudge(url: string, given: AuditSetting, options: Queu
   return new QueueJudge(await joinQueue(url, setting, own), setting, digest);
 }
 
-/** What became of a job: the return value of a completed one, whoever wrote it. */
-type Outcome = { readonly answer: unknown } | "failed" | "lost";
-
 class QueueJudge implements Judge {
   readonly concurrency = CONCURRENCY;
   readonly #side: QueueSide;
   readonly #run: Omit<SentBatch, keyof Batch | "batch">;
   readonly #queue: Queue;
-  readonly #events: QueueEvents;
-  /** The jobs at the server, and what to call with their outcome. */
-  readonly #open = new Map<string, (outcome: Outcome) => void>();
   readonly #stop: () => void;
   #batches = 0;
   #lonelySeconds = 0;
@@ -53,11 +48,7 @@ class QueueJudge implements Judge {
     this.#side = side;
     const sent = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
     this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, sent };
-    const { bullmq, report } = side;
-    this.#queue = new bullmq.Queue(side.name, side.place).on("error", report);
-    // The stream is read from its oldest event, because events may arrive before it is open.
-    this.#events = new bullmq.QueueEvents(side.name, { ...side.place, lastEventId: "0" }).on("error", report);
-    this.#events.on("completed", ({ jobId, returnvalue }) => this.#open.get(jobId)?.({ answer: returnvalue }));
+    this.#queue = new side.bullmq.Queue(side.name, side.place).on("error", side.report);
     this.#stop = side.everySecond((waiting, active) => this.#tick(waiting, active));
   }
 
@@ -73,9 +64,9 @@ class QueueJudge implements Judge {
     for (let tries = 0; tries < TRIES;) {
       // A job that is there already is not added.
       await this.#queue.add("batch", writeJob(batch, side.seals), { jobId, ...JOB_OPTIONS });
-      const outcome = await new Promise<Outcome>((resolve) => this.#open.set(jobId, resolve));
-      this.#open.delete(jobId);
-      const judged = typeof outcome === "string" ? null : readAnswer(outcome.answer, batch, side.seals);
+      const state = await this.#endOf(jobId);
+      const answer = state === "completed" ? (await this.#queue.getJob(jobId))?.returnvalue : null;
+      const judged = state === "completed" ? readAnswer(answer, batch, side.seals) : null;
       const removing = this.#queue.remove(jobId);
       if (judged !== null) {
         removing.catch(side.report);
@@ -83,38 +74,38 @@ class QueueJudge implements Judge {
       }
       // A job that a worker has locked stays: it only looks as if it had ended.
       const isRemoved = (await removing) === 1;
-      if (outcome === "lost") side.once("the server lost jobs: they are added again");
+      if (state === "unknown") side.once("the server lost jobs: they are added again");
       else if (isRemoved) tries++;
-      if (typeof outcome !== "string")
+      if (state === "completed")
         side.once("a worker judged nothing, or an answer is refused: its seal or form is invalid");
     }
     side.once(`${TRIES} jobs of a batch failed, or had no valid answer: its entries are not judged`);
     return { results: batch.entries.map(() => UNJUDGED) };
   }
 
+  /** Returns the state in which a job ended, whoever wrote it; `unknown` if the server lost it. */
+  async #endOf(jobId: string): Promise<string> {
+    for (;;) {
+      const state = await this.#queue.getJobState(jobId);
+      if (ENDED.includes(state)) return state;
+      await wait(LOOK_MS);
+    }
+  }
+
   async #tick(waiting: number, active: number): Promise<void> {
     this.#lonelySeconds = waiting > 0 && active === 0 ? this.#lonelySeconds + 1 : 0;
     if (this.#lonelySeconds === PATIENCE) this.#side.note(NO_WORKER);
-    // A limit among BullMQ's options would be lost with the server's data.
-    await this.#queue.trimEvents(MAX_EVENTS);
-    await Promise.all([...this.#open].map(([id, settle]) => this.#look(id, settle)));
-  }
-
-  /** Looks whether a job ended without an event, or is lost. */
-  async #look(id: string, settle: (outcome: Outcome) => void): Promise<void> {
-    const state = await this.#queue.getJobState(id);
-    if (state === "unknown") settle("lost");
-    else if (state === "failed") settle("failed");
-    else if (state === "completed") settle({ answer: (await this.#queue.getJob(id))?.returnvalue });
+    // Nobody reads the events, which have the answers. A limit among BullMQ's options would be lost with the data.
+    await this.#queue.trimEvents(0);
   }
 
   async close(): Promise<void> {
     this.#stop();
     this.#side.close();
-    for (const settle of this.#open.values()) settle("lost");
-    await Promise.allSettled([this.#queue.close(), this.#events.close()]);
+    await this.#queue.close().catch(() => {});
   }
 }
 
+const ENDED = ["completed", "failed", "unknown"];
 const NO_WORKER =
   "waiting for a worker: none takes these jobs. It needs the same policy, version of bootproof, secret, and prefix";

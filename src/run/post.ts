@@ -1,6 +1,7 @@
 import { callable, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, optional } from "../decode/shapes.js";
 import type { Fetch, Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
 import type { Deliver } from "./announce.js";
 
 interface PostOptions {
@@ -30,8 +31,6 @@ export function postTo(url: string, options: PostOptions): Deliver {
   const { host } = parsed;
   return async ({ bytes }, signal) => {
     const ended = new AbortController();
-    const stop = (): void => ended.abort();
-    signal.addEventListener("abort", stop);
     // Messages name only the host, because the path of such an address is often secret.
     const timeUp = sleep(timeoutMs, ended.signal).then(() => {
       throw new Error(`${host} did not answer within ${timeoutMs} ms`);
@@ -56,10 +55,9 @@ export function postTo(url: string, options: PostOptions): Deliver {
         throw new Error(`${host} responded with HTTP ${response.status}`);
     };
     try {
-      await Promise.race([send(), timeUp]);
+      await untilAborted(Promise.race([send(), timeUp]), signal);
     } finally {
-      signal.removeEventListener("abort", stop);
-      stop();
+      ended.abort();
       timeUp.catch(() => {});
     }
   };

@@ -361,10 +361,13 @@ class Between {
     return (await job.waitUntilFinished(this.#events)) as string | null;
   }
 
-  /** Gives an answer to the producer, to the batch of this number. */
+  /** Gives an answer to the producer, to the batch of this number, and waits until it was taken or refused. */
   async send(batch: number, answer: unknown): Promise<void> {
-    const fields = ["event", "completed", "jobId", this.#ids[batch]!, "returnvalue", JSON.stringify(answer)];
-    await this.#redis.client.xadd(this.#key("events"), "*", ...fields);
+    const id = this.#ids[batch]!;
+    const isOpen = (await this.#redis.client.exists(this.#key(id))) === 1;
+    await this.#redis.client.hset(this.#key(id), "returnvalue", JSON.stringify(answer));
+    await this.#redis.client.zadd(this.#key("completed"), Date.now(), id);
+    if (isOpen) await until(async () => (await this.#redis.client.zscore(this.#key("completed"), id)) === null);
   }
 
   async fail(batch: number): Promise<void> {
