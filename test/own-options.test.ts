@@ -1,14 +1,16 @@
 /**
- * Functions read their arguments once, before they first await, and only own members. Every exported function and
- * method is called with objects and bytes that change right after the call, with getters that return another value the
- * second time, and while `Object.prototype` has every option that loosens. Each has rows here, or takes none of those.
+ * Functions read their arguments once, before they first await, and only own members. Each table of shapes in src/ is
+ * where a caller's object stands once. Functions that take more than options are called with objects and bytes that
+ * change right after the call, with getters that return another value the second time, and while `Object.prototype`
+ * has every member of those tables. Each has rows here, or takes none of those.
  */
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { afterAll, expect, it } from "vitest";
-import { plainPolicy } from "../src/plain-settings.js";
 import * as adapters from "../src/adapters/index.js";
 import { fromBase64, toHex, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
@@ -23,7 +25,7 @@ import * as diffing from "../src/diff/index.js";
 import * as inspecting from "../src/inspect/index.js";
 import * as releasing from "../src/release/index.js";
 import * as reviewing from "../src/review/index.js";
-import { type SignedPolicyError, openSignedPolicy } from "../src/signed-policy/index.js";
+import { openSignedPolicy } from "../src/signed-policy/index.js";
 import * as tokenRoom from "../src/token/index.js";
 import * as library from "../src/index.js";
 import * as addresses from "../src/addresses/index.js";
@@ -44,20 +46,7 @@ import { AT, NOW, forge, lab as forgeLab, inManifest, optionsOf } from "./attack
 import { AttestedService, policyOf } from "./client/attested.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, isStamped, neverTimeUp, testStamper } from "./client/support.js";
-import {
-  type Door,
-  type Steps,
-  changed,
-  clone,
-  door,
-  isPlain,
-  namesAt,
-  outcome,
-  polluted,
-  watched,
-  observed,
-} from "./support/doors.js";
-import { SECTIONS, imageOf, streamOf } from "./support/images.js";
+import { type Door, clone, door, isPlain, outcome, polluted, observed } from "./support/doors.js";
 import { releaseOf } from "./support/releases.js";
 import * as tokens from "./token/support.js";
 import { linesOf } from "./run/lines.js";
@@ -87,7 +76,6 @@ const buildPolicy = library.parsePolicy(
 /** Refuses everything, by a reason that is compared. */
 const noBuild = { verify: async () => ({ verified: false, reason: "tests" }) as const };
 const anchor = library.parseTrustAnchor("lab", anchorPem);
-const SIGNER = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 const expected = {
   organizationId: activity["organizationId"] as string,
   id: activity["id"] as string,
@@ -169,15 +157,6 @@ const batch: Batch = { entries: [...entries, ...entries] };
 const input = join(folder, "entries.ndjson");
 writeFileSync(input, Buffer.concat(entries.flatMap((entry) => [entry, toUtf8("\n")])));
 const lines = (await linesOf(3)).map((line) => Object.freeze(line));
-const logText = lines.map(({ bytes }) => `${Buffer.from(bytes).toString("utf8")}\n`).join("");
-const logKeys = generateKeyPairSync("ed25519", {
-  privateKeyEncoding: { type: "pkcs8", format: "pem" },
-  publicKeyEncoding: { type: "spki", format: "pem" },
-});
-const logNote = await run.signCheckpoint(
-  { origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash },
-  logKeys.privateKey,
-);
 const script = "1;";
 const pageOptions = page.plainOptions({ policy, now: NOW, at: AT });
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
@@ -239,23 +218,6 @@ const ofGreeting = { payload: [{ type: GREETING, values: { "/greeting/text": "he
 const schema = {
   "~standard": { version: 1, vendor: "own", validate: (value: unknown) => ({ value: [value] }) },
 } as const;
-
-const watchOptions: run.WatchOptions = {
-  policy: plainPolicy(policy),
-  apps: ["signer"],
-  newest: async () => {
-    await new Promise((resolve) => setImmediate(resolve));
-    return debugged.bootProof;
-  },
-  once: true,
-  now: () => NOW,
-  sleep: async () => {},
-  random: () => 0.5,
-  onRefusal: async () => {},
-  onOutage: async () => {},
-  outageAfter: 5,
-  reload: { read: async () => ({ refused: [] }), when: () => () => {} },
-};
 
 const theLab = await lab.startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
 const application = theLab.application("own");
@@ -423,22 +385,11 @@ const CALLS: readonly Call[] = [
   [
     "verifyEvidence",
     [
-      { bootProofs: [bytesOf(answering.bootProof)], appProofs: [bytesOf(appProofs[0])], activity: bytesOf(activity) },
+      { bootProofs: [answering.bootProof], appProofs: [appProofs[0]], activity },
       { ...unpinned, ephemeralKey: forgeLab.ephemeralKey.publicKey, nonce: Uint8Array.of(1, 2, 3) },
     ],
     verdictOf,
   ],
-  ["verifyBootProof", [bytesOf(debugged.bootProof), alone], verdictOf],
-  ["verifyAppProof", [bytesOf(appProofs[0]), bytesOf(bootProof), alone], verdictOf],
-  ["verifyAppProofs", [[bytesOf(appProofs[0])], [bytesOf(bootProof)], alone], verdictOf],
-  ["verifyActivity", [bytesOf(activity), [bytesOf(bootProof)], alone], verdictOf],
-  [
-    "verifyAddressActivity",
-    [bytesOf(activity), [bytesOf(bootProof)], { ...alone, organizationId: expected.organizationId }],
-  ],
-  ["decodeActivity", [bytesOf(activity)]],
-  ["decodeAppProof", [bytesOf(appProofs[0])]],
-  ["decodeBootProof", [bytesOf(bootProof)]],
   ["decodeGenesisOutput", [genesisOutput]],
   ["decodeProvenanceBundle", [build]],
   ["decodeAttestationDocument", [document]],
@@ -446,15 +397,10 @@ const CALLS: readonly Call[] = [
   ["decodeManifest", [encodeManifest(whole.manifest, { encoding: "json" })]],
   ["decodeManifest", [reviewedManifest]],
   ["decodeManifestEnvelope", [fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!]],
-  ["decodeBundle", [bytesOf(packed)], ({ evidence }) => evidence],
-  ["parsePolicy", [bytesOf(policyFile)]],
   ["selfContainedPolicy", [bytesOf(policyFile), {}]],
   ["inspectUnverified", [document]],
   ["inspectUnverified", [bytesOf(bootProof)]],
   ["inspectUnverified", [toUtf8(Buffer.from(document).toString("base64"))]],
-  ["checkPolicy", [bytesOf(policyFile)]],
-  ["addToPolicy", [bytesOf(policyFile), { policy: policyFile, notes: [] }]],
-  ["dropDeployment", [bytesOf(twoDeployments), "b"]],
   ["describeUnrecognised", [bytesOf("<html>")]],
   ["kindOf", [bytesOf(bootProof)]],
   ["diffUnverified", [bytesOf(bootProof), bytesOf(debugged.bootProof)]],
@@ -462,10 +408,6 @@ const CALLS: readonly Call[] = [
   ["diffUnverified", [answering.document, document]],
   ["diffUnverified", [bytesOf({ ...policyFile, maxAge: "1d" }), bytesOf(policyFile)]],
   ["diffUnverified", [bytesOf({ ...packed, appProofs: [] }), bytesOf(packed)]],
-  ["packEvidence", [{ bootProofs: [bytesOf(bootProof)] }]],
-  ["packBundle", [{ bootProofs: [bytesOf(bootProof)] }, { policy: policyFile, now: NOW }], verdictOf],
-  ["pinProvenance", [bytesOf(build), { repository: BUILD.repository, trustedRoot: { file: "r" } }]],
-  ["readCheckpoint", [toUtf8(logNote), { key: logKeys.publicKey }]],
 ];
 
 /** Calls that a test has to prepare, or whose answer takes more than one step. */
@@ -501,29 +443,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return uses.areFree([proof], { activityId: "b", submitted: null });
     }),
   ],
-  openSignedPolicy: [
-    door([{ signers: { name: "a", threshold: 1, keys: [SIGNER] }, refreshMs: 5, now: () => AT }], async (given) => {
-      const feed = { source: async () => "{}", onNotice: () => {} };
-      const opened = openSignedPolicy(Object.assign(given, feed) as never);
-      return opened.catch((error: SignedPolicyError) => [error.code, String(error)]);
-    }),
-  ],
-  createClient: [
-    door(
-      [{ baseUrl: "https://a.test", organizationId: ORGANIZATION, stamper, maxRetries: 0, now: () => AT }],
-      async (given) => {
-        const asked: unknown[] = [];
-        const fetch = (async (url: string, init: RequestInit) => {
-          asked.push(url, Buffer.from(init.body as Uint8Array).toString());
-          return new Response("{}", { status: 403 });
-        }) as unknown as client.Fetch;
-        const made = client.createClient(Object.assign(given, { fetch }));
-        await Promise.resolve();
-        await made.query("get_whoami", {}).catch(() => {});
-        return asked;
-      },
-    ),
-  ],
   "client.submit": [
     door(
       [{ name: "do_it", type: "ACTIVITY_TYPE_DO_IT" }, { a: { b: [1, "c"] } }, { ...CALL, generateAppProofs: false }],
@@ -532,22 +451,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   ],
   "client.query": [door(["get_it", { a: { b: [1] } }, CALL], (...all) => sent((one) => one.query(...all)))],
   "client.updateWallet": [door([WALLET, CALL], (...all) => sent((one) => one.updateWallet(...all)))],
-  "client.withVerification": [{}, { boot: DEBUG }].map((how) =>
-    door([policyOf(), { bootProofLimit: 3, bootProofMaxAgeMs: 1000 }], async (...all) => {
-      const made = (await new AttestedService(how).client()).withVerification(...all);
-      const answer = await made.updateWallet(WALLET).catch((error: library.RejectedError) => error);
-      return answer.report.verdict;
-    }),
-  ),
-  createDoor: [{}, { boot: DEBUG }].map((how) =>
-    door([{ policy: policyOf(), bootProofLimit: 3 }], async (options) => {
-      const service = new AttestedService(how);
-      const shared = adapters.createDoor(Object.assign(options, { now: () => service.now }));
-      const made = (await service.client()).withVerification(shared);
-      const answer = await made.updateWallet(WALLET).catch((error: library.RejectedError) => error);
-      return answer.report.verdict;
-    }),
-  ),
   "verified.submit": [
     door([{ name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET" }, WALLET, CALL], (...all) =>
       proven((one) => one.submit(...all)),
@@ -568,14 +471,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       const [{ payload, value, expectation }] = payloads as readonly [Greeted];
       return [greeted.verdict, payloads.length, others.length, payload, value, expectation];
     }),
-  ],
-  "verified.addresses": [
-    door([{ organizationId: ORGANIZATION, addresses: ["0xa"], privateKeys: false }], (...all) =>
-      sent(async (one) => {
-        for await (const row of one.withVerification(policyOf()).addresses(...all)) return row;
-        return null;
-      }),
-    ),
   ],
   openSession: [
     door([{ userId: "u", apiKeyName: "n" }, CALL], (...all) =>
@@ -720,85 +615,10 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   "localJudge().judge": [door([batch], (one) => judge.judge(one))],
   judgeBatch: [door([batch], (one) => run.judgeBatch(auditor, one))],
   "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(bytes))],
-  auditFiles: [
-    door([{ inputs: [input], setting, batchEntries: 2 }], async (given) => {
-      const parts: string[] = [];
-      const out = (text: string): void => void parts.push(text);
-      const { end, total } = await runNode.auditFiles(Object.assign(given, { out, judge: run.localJudge }));
-      return [end, total, parts];
-    }),
-  ],
-  watch: [
-    door([watchOptions], async (given) => {
-      const { refused, recorded } = await run.watch(given);
-      return { refused, recorded };
-    }),
-  ],
   askService: [
     door([{ ephemeralKey: "00" }], (one) =>
       sent((ofClient) => run.askService(ofClient)(one, new AbortController().signal)),
     ),
-  ],
-  verifyRun: [
-    door([{ head: lines.at(-1)!.hash }], (one) =>
-      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
-    ),
-    door([{}], (one) => run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one)),
-    door([{ checkpoint: { ...(await run.readCheckpoint(logNote)) } }], (one) =>
-      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
-    ),
-    door([{ after: { entries: 0, head: "0".repeat(64) }, maxGapMs: 1, now: AT }], (one) =>
-      run.verifyRun([{ name: null, stream: streamOf(toUtf8(logText), 50) }], one),
-    ),
-  ],
-  signCheckpoint: [
-    door([{ origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash }], (given) =>
-      run.signCheckpoint(given, logKeys.privateKey),
-    ),
-  ],
-  readCheckpoint: [
-    door([{ key: logKeys.publicKey, origin: "bootproof-log/a" }], (given) => run.readCheckpoint(logNote, given)),
-  ],
-  postTo: [
-    door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
-      const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
-      const post = run.postTo("https://a.test", Object.assign(given, { fetch }));
-      await Promise.resolve();
-      await post(lines[0]!, new AbortController().signal);
-      return "posted";
-    }),
-  ],
-  runCommand: [
-    door([{ timeoutMs: 20_000, env: { WORD: "right", PATH: process.env["PATH"] } }], async (given) => {
-      const deliver = runNode.runCommand('test "$WORD" = right', given);
-      await Promise.resolve();
-      await deliver(lines[0]!, new AbortController().signal);
-      return "ran";
-    }),
-  ],
-  startHealth: [
-    door(
-      [{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW, monotonic: () => 0 }],
-      async (given) => (await runNode.startHealth(given as runNode.HealthOptions)).state(),
-    ),
-  ],
-  openLog: [
-    door([{ onNote: () => {} }], async (given) => {
-      const path = join(folder, `${logs++}.log`);
-      const { log, close } = await runNode.openLog(path, given);
-      await log.record(NOW, (await run.readLine(lines[0]!.bytes)).entry);
-      await close();
-      return readFileSync(path, "utf8");
-    }),
-  ],
-  "RunFile.open": [
-    door([{ onNote: () => {} }], async (given) => {
-      const path = join(folder, `${logs++}.log`);
-      const file = await runNode.RunFile.open(path, given);
-      await file.append(lines[0]!);
-      await file.close();
-      return readFileSync(path, "utf8");
-    }),
   ],
   "RunFile.append": [
     door([lines[0]!], async (line) => {
@@ -814,15 +634,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       formats.bundleNotices(one, "verified"),
     ),
   ],
-  measureImage: [
-    door([{ onProgress: () => {} }], (one) => image.measureImage(streamOf(imageOf({ sections: SECTIONS }), 500), one)),
-  ],
-  readImageContents: [
-    door([{ onProgress: () => {} }], (one) =>
-      image.readImageContents(streamOf(imageOf({ sections: SECTIONS }), 500), one),
-    ),
-  ],
-  measureBinary: [door([{ onProgress: () => {} }], (one) => image.measureBinary(streamOf(toUtf8("a"), 1), one))],
   verifiedCallFor: [
     {
       given: () => [{ walletId: "w" }, { id: "a" }],
@@ -853,12 +664,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       application.sign(payload, one).then((proof) => [Object.keys(proof), proof["payload"]]),
     ),
   ],
-  "lab.addRelease": [
-    door([{ app: "signer", manifestVersion: "v2" }] as const, async (given) => {
-      const { app, enclaveId } = await theLab.addRelease(given);
-      return [app, enclaveId.replace(/\d+$/, ""), Object.hasOwn(theLab.policyFile, "allowDebug")];
-    }),
-  ],
   "lab.setFault": [
     door([["stale-manifest"]] as const, async (names) => {
       theLab.setFault(names);
@@ -868,14 +673,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return faults;
     }),
   ],
-  "lab.setSettings": [
-    door([{ order: "oldest", rateLimit: { requests: 1000, perMs: 1000 } }] as never, async (given) => {
-      theLab.setSettings(given);
-      theLab.setSettings({});
-      return "set";
-    }),
-  ],
-  "lab.addAccounts": [door([{ count: 1 }], (given) => theLab.addAccounts(given).then((id) => typeof id))],
   "lab.setNonces": [
     door([{ caip2: "eip155:1", address: "0x00", nonce: "1", gasStationNonce: "2" }], (one) =>
       theLab.setNonces(one).then(() => "set"),
@@ -900,7 +697,6 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return [made.manifestHash, made.appProofs.length, made.manifest.version];
     }),
   ],
-  LabSigstore: [door([{ kind: "private" }] as const, (one) => Object.keys(new lab.LabSigstore(one).trustedRoot))],
   "LabSigstore.attest": [
     door([{ at: AT, digest: Uint8Array.of(1), build: { ref: "refs/tags/v2" } }], (one) => {
       const { dsseEnvelope } = JSON.parse(new lab.LabSigstore().attest(one)) as { dsseEnvelope: { payload: string } };
@@ -915,61 +711,61 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   ],
 };
 
+/** These are taken as values and as bytes. */
+const IN_BYTES: readonly unknown[] = [
+  ...[bootProof, appProofs[0], activity, debugged.bootProof, answering.bootProof],
+  ...[policyFile, twoDeployments, packed, build],
+];
+const inBytes = (value: unknown): unknown => {
+  if (IN_BYTES.includes(value)) return bytesOf(value);
+  if (Array.isArray(value)) return value.map(inBytes);
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inBytes(member)]));
+};
+
 const DOORS = new Map(Object.entries(PREPARED));
 for (const [name, given, told = (answer: unknown) => answer] of CALLS) {
   const call = (...all: readonly unknown[]): unknown =>
     (exportedFunctions().get(name) as (...all: unknown[]) => unknown)(...all);
   const through = async (...all: readonly unknown[]): Promise<unknown> => told((await call(...all)) as never);
-  DOORS.set(name, [...(DOORS.get(name) ?? []), door(given, through)]);
+  const forms = [given, inBytes(given) as readonly unknown[]].slice(0, takesBytes(given) ? 2 : 1);
+  DOORS.set(name, [...(DOORS.get(name) ?? []), ...forms.map((form) => door(form, through))]);
 }
 
-/** These take text, numbers, streams, or objects of this package. What takes nothing, and errors, need no name. */
-const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
-  "readLine",
-  ...[
-    /^Verified[A-Z]\w+(?:\.isVerified)?$/,
-    /^ExpectedEntries(?:\.|$)/,
-    /^RunFile(?:\.(?!open$|append$)|$)/,
-    /^RunLog(?:\.|$)/,
-  ],
-  ...[/^fetch(?:Activity|BootProof|LatestBootProof)$/, /^require(?:Authentic|Verified|LogKey)$/],
-  ...[/^render(?:Github|Json|Junit|Markdown|Sarif|Verifier)$/, /^measure(?:Instance|Role)$/],
-  ...[/^lab\.(?:application(?:\(\)\.(?:setFault|signBytes))?|restartEnclave|stopEnclave)$/],
-  "compareImages",
-  "diffImages",
-  // Tested with threads and a server: test/run/node-threads.test.ts, test/run/queue.test.ts.
-  ...["threadJudge", "queueJudge", "runWorker"],
-  "decodeAppProofPayload",
-  "AppProofUses",
-  "manifestHash",
-  "SignatureCache",
-  "parseTrustAnchor",
-  "describePolicy",
-  "inspectImageUnverified",
-  "explainCheck",
-  ...["reportOf", "tokenReportOf", "isUnproven"],
-  "generateApiKey",
-  "createSessionTarget",
-  "openCredentialBundle",
-  "encryptOnRampSecret",
-  "MemoryEventStore",
-  "readApiKey",
-  "readApiKeyFile",
-  "Auditor",
-  "isAccepted",
-  "originOf",
-  "vkeyOf",
-  "runStreams",
-  "SoftwarePasskey",
-  "writeLabFiles",
-  "labDeployment",
-  "AppProofUses.areFree",
-  "SignatureCache.verifyBy",
-  "MemoryEventStore.release",
-  "Stamper.stamp",
+function takesBytes(value: unknown): boolean {
+  if (IN_BYTES.includes(value)) return true;
+  return (Array.isArray(value) || isPlain(value)) && Object.values(value).some(takesBytes);
+}
+
+/** These only take options, of which nothing but their place in src/ has to be tested. */
+const BY_SHAPES =
+  "openSignedPolicy createClient client.withVerification createDoor verified.addresses auditFiles watch verifyRun " +
+  "signCheckpoint readCheckpoint postTo runCommand startHealth openLog RunFile.open measureImage readImageContents " +
+  "measureBinary lab.addRelease lab.setSettings lab.addAccounts LabSigstore";
+
+/**
+ * These take text, numbers, streams, or objects of this package. What takes nothing, and errors, need no name. Threads
+ * and queues are tested with theirs: test/run/node-threads.test.ts, test/run/queue.test.ts.
+ */
+const WITHOUT_OBJECTS =
+  "readLine compareImages diffImages threadJudge queueJudge runWorker decodeAppProofPayload AppProofUses manifestHash " +
+  "SignatureCache parseTrustAnchor describePolicy inspectImageUnverified explainCheck reportOf tokenReportOf isUnproven " +
+  "generateApiKey createSessionTarget openCredentialBundle encryptOnRampSecret MemoryEventStore readApiKey " +
+  "readApiKeyFile Auditor isAccepted originOf vkeyOf runStreams SoftwarePasskey writeLabFiles labDeployment " +
+  "AppProofUses.areFree SignatureCache.verifyBy MemoryEventStore.release Stamper.stamp";
+const PATTERNS: readonly RegExp[] = [
+  /^Verified[A-Z]\w+(?:\.isVerified)?$/,
+  /^ExpectedEntries(?:\.|$)/,
+  /^RunFile(?:\.(?!open$|append$)|$)/,
+  /^RunLog(?:\.|$)/,
+  /^fetch(?:Activity|BootProof|LatestBootProof)$/,
+  /^require(?:Authentic|Verified|LogKey)$/,
+  /^render(?:Github|Json|Junit|Markdown|Sarif|Verifier)$/,
+  /^measure(?:Instance|Role)$/,
+  /^lab\.(?:application(?:\(\)\.(?:setFault|signBytes))?|restartEnclave|stopEnclave)$/,
 ];
 const takesNoObject = (name: string): boolean =>
-  WITHOUT_OBJECTS.some((one) => (typeof one === "string" ? one === name : one.test(name)));
+  WITHOUT_OBJECTS.split(" ").includes(name) || PATTERNS.some((pattern) => pattern.test(name));
 
 /** As the SDKs make their clients: methods are arrow functions that end in `request`. */
 class WrappedClient {
@@ -1034,75 +830,39 @@ function methodsOf(name: string, value: unknown): string[] {
     .map(([member]) => `${name}.${member}`);
 }
 
-/** `provenance` is also a member of deployments: on a prototype it demands, and everything is refused. */
-type OptionName = Exclude<
-  | keyof (library.VerifyOptions & bundles.PackOptions & library.ParsePolicyOptions & library.TextOptions)
-  | keyof (client.ClientOptions & client.SubmitOptions & client.VerificationOptions & client.VerifyAppProofsOptions)
-  | keyof (adapters.VerifiedOptions & client.AddressesOptions & run.AuditOptions & runNode.AuditFilesOptions)
-  | keyof (run.WatchOptions & run.VerifyRunOptions)
-  | ("readYaml" | "latestOf" | "appProofTypes" | "toleranceMs" | "headerPrefix" | "maxBodyBytes" | "anchors"),
-  Platforms | "evidence" | "walletId" | "addresses" | "privateKeys" | "provenance"
->;
-/** What the platform itself reads, or the tests need. */
-type Platforms = "signal" | "fetch" | "get" | "cache" | "stdin" | "log";
+const SRC = fileURLToPath(new URL("../src/", import.meta.url));
+const SOURCES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => ({ file, text: readFileSync(join(SRC, file), "utf8") }));
 
-const never = (): never => {
-  throw new Error("an option that nobody gave was called");
-};
+/** The members of all tables of shapes, as `file name shape`. */
+const MEMBERS = SOURCES.filter(({ text }) => /typedOptions|MembersOf<|\boptions\(/.test(text)).flatMap(
+  ({ file, text }) =>
+    [...text.matchAll(/(\w+): (demand|optional|nullish)\(/g)].map(([, name, shape]) => [file, name!, shape!] as const),
+);
 
-const each = <V, N extends string>(value: V, ...names: readonly N[]): Record<N, V> =>
-  Object.fromEntries(names.map((name) => [name, value])) as Record<N, V>;
-
-/**
- * Options that another dependency could put on `Object.prototype`, with values that loosen or are noticed. The platform
- * itself reads `signal`, `fetch`, `get`, `cache`, `stdin` and `log`, so these are missing.
- */
-const LOOSENING = {
-  policy: library.NO_POLICY_ANY_ENCLAVE,
-  measurements: { 0: new Uint8Array(48) },
-  ephemeralKey: new Uint8Array(130),
-  nonce: Uint8Array.of(9),
-  expected: { organizationId: "polluted" },
-  schemas: { APP_PROOF_TYPE_LAB_GREETING: {} },
-  acceptance: "strict",
+/** The platform reads these, or they are members of evidence, policies, reports or the lab's forgeries. */
+const DATA =
+  "signal fetch get cache stdin log alg alterDocument alterManifest alter application approvals bundle bootProof bytes " +
+  "commitment deployment encoding env envelope evidence fault faults file generation githubRelease id judged labels " +
+  "manifestSet manifestVersion maxAge name namespace notApplied otherKey parameters payload pinned pivotHash prefix " +
+  "predicateType provenance publicKey quorumKey reason refusedFor required secret signature signedAt spelling stale " +
+  "type types userData activityId";
+/** Options that are looked up where a caller gave none, with values that loosen. */
+const LOOSENING: Readonly<Record<string, unknown>> = {
+  ...{ activity: {}, origin: "polluted", organizationId: "polluted", authProxyUrl: "https://polluted.test" },
+  readFile: never,
   provenanceVerifier: { verify: never },
-  width: 60,
-  detail: "verbose",
-  ...each("https://polluted.test", "baseUrl", "authProxyUrl"),
-  maxRetries: 1000,
-  allowUnproven: ["updateWallet"],
-  pollIntervalMs: 1e6,
-  accept: ["service"],
-  verifyAddresses: true,
-  parentOrganizationId: "polluted",
-  maxAccounts: 0,
-  ephemeralKeys: ["00"],
-  head: "00",
-  after: "any",
-  toleranceMs: 1e15,
-  headerPrefix: "X-Polluted-",
-  ...each(new Date("2020-01-01T00:00:00Z"), "now", "at"),
-  ...each([], "trustAnchors", "bootProofs", "inputs"),
-  ...each(true, "allowDebug", "bootProofsOnly", "color", "resendSubmits", "generateAppProofs", "isNowGiven"),
-  ...each(true, "onlyFailures", "failFast", "resume", "once", "allActivities"),
-  ...each({}, "uses", "stamper", "door", "setting", "key", "activity", "anchors"),
-  ...each(never, "readFile", "readYaml", "sleep", "random", "out", "judge", "onBootProofs", "onProgress", "newest"),
-  ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onStatus", "onLine"),
-  ...each(never, "onEnd", "onNote", "onRetry", "hashOf", "signUpEvidence"),
-  ...each(1, "height", "timeoutMs", "maxResponseBytes", "batchEntries", "intervalMs", "outageRepeatMs"),
-  ...each(1, "aliveMs", "maxAgeMs", "maxGapMs"),
-  ...each(1, "maxSilenceMs", "maxBodyBytes"),
-  ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
-  ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),
-  ...each(["polluted"], "apps", "appProofTypes", "crls", "signerKeys"),
-} satisfies Readonly<Record<OptionName, unknown>>;
+};
+/** The members of all tables but data: another dependency could put them on `Object.prototype`. */
+const OPTIONS = new Map(
+  MEMBERS.filter(([, name]) => !DATA.split(" ").includes(name)).map(([, name]) => [name, LOOSENING[name]]),
+);
+/** `expected` is also a member of checks, which readers of reports use. */
+const OF_REPORTS = new Map([...OPTIONS].filter(([name]) => name !== "expected"));
 
-/** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */
-const READS_REPORTS = /^(?:render|verifyBundle|startLab|lab\.)/;
-
-function loosening(door: string): Readonly<Record<string, unknown>> {
-  if (!READS_REPORTS.test(door)) return LOOSENING;
-  return Object.fromEntries(Object.entries(LOOSENING).filter(([name]) => name !== "expected"));
+function never(): never {
+  throw new Error("an option that nobody gave was called");
 }
 
 it.each([...DOORS].flatMap(([name, doors]) => doors.map((one, index) => [name, index, one] as const)))(
@@ -1112,166 +872,123 @@ it.each([...DOORS].flatMap(([name, doors]) => doors.map((one, index) => [name, i
     expect(before).toBeDefined();
     expect(before).not.toHaveProperty("error");
     const { values, again, close, end } = observed(given());
-    const answer = await polluted(loosening(name), () => {
+    const { answer, inherited } = await polluted(/^render/.test(name) ? OF_REPORTS : OPTIONS, () => {
       const pending = outcome(() => through(...(values as never[])));
       close();
       return pending;
     });
     end();
-    expect(again).toEqual([]);
+    expect([again, inherited]).toEqual([[], []]);
     expect(answer).toEqual(before);
   },
 );
 
-/** The members of the arguments that are options: those of each object in which the call looks for one more. */
-async function optionsOfCall({ given, through }: Door): Promise<[there: Steps[], absent: Steps[]]> {
-  const missed = new Map<string, Steps>();
-  const mine = given();
-  const spied = watched(mine, (steps) => missed.set(JSON.stringify(steps), steps)) as never[];
-  await outcome(() => through(...spied));
-  const holders = new Map(
-    [...missed.values()].map((steps) => [JSON.stringify(steps.slice(0, -1)), steps.slice(0, -1)]),
-  );
-  // The last of more arguments is options, even if all of them are given.
-  if (mine.length > 1 && isPlain(mine.at(-1))) holders.set(JSON.stringify([mine.length - 1]), [mine.length - 1]);
-  const there = [...holders.values()].flatMap((steps) => namesAt(mine, steps).map((name) => [...steps, name]));
-  return [there, [...missed.values()]];
+/** Where a caller's object is read by a table of shapes. */
+interface Place {
+  readonly name: string;
+  /** How often the object stands in the function, until its name is another's. */
+  readonly stands: number;
+  readonly awaitedBefore: number;
 }
 
-/** Members that are data, not options; random and timed answers; `once`, without which watch would not end. */
-const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
-  ...{ isResult: ["event"], verifiedCallFor: ["id"], watch: ["once"] },
-  ...{ LabSigstore: ["kind"], startHealth: ["monotonic"] },
-};
-const LEAVE_OUT = /(?<![\w-])([\w-]+): undefined: leave it out, or give a value/g;
-const demandsIn = (found: string): string[] => [...found.matchAll(LEAVE_OUT)].map(([, name]) => name!);
-
-/** The demands of a call, and the options that change its answer if they are undefined instead of left out. */
-async function undefinedIn(
-  name: string,
-  one: Door,
-): Promise<{ readonly weaker: readonly Steps[]; readonly demands: string[] }> {
-  const call = (members: readonly Steps[], how: "undefined" | "deleted"): Promise<unknown> =>
-    outcome(() => one.through(...(changed(one.given(), members, how) as never[])));
-  const isCompared = (steps: Steps): boolean => NOT_COMPARED[name]?.includes(String(steps.at(-1))) !== true;
-  const [there, absent] = (await optionsOfCall(one)).map((all) => all.filter(isCompared)) as [Steps[], Steps[]];
-  const demands: string[] = [];
-  const changes = async (members: readonly Steps[]): Promise<boolean> => {
-    const lost = await call(members, "undefined");
-    const text = JSON.stringify(lost) ?? "";
-    demands.push(...demandsIn(text));
-    return (
-      !/"(?:error":"|answer":\{"error":")?TypeError: /.test(text) && !isEqual(lost, await call(members, "deleted"))
-    );
+function placesIn({ file, text }: (typeof SOURCES)[number]): Place[] {
+  const places: Place[] = [];
+  const visit = (node: ts.Node, within: ts.FunctionLikeDeclaration | null): void => {
+    const inside = ts.isFunctionLike(node) && "body" in node ? (node as ts.FunctionLikeDeclaration) : within;
+    if (ts.isCallExpression(node) && /^(?:typedOptions|requireShape)$/.test(node.expression.getText()))
+      places.push(placeOf(file, node, inside!));
+    ts.forEachChild(node, (child) => visit(child, inside));
   };
-  const alone = async (members: readonly Steps[]): Promise<Steps[]> => {
-    const weaker: Steps[] = [];
-    for (const steps of members) if (await changes([steps])) weaker.push(steps);
-    return weaker;
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true), null);
+  return places;
+}
+
+function placeOf(file: string, call: ts.CallExpression, { name, body, parent }: ts.FunctionLikeDeclaration): Place {
+  const [given] = /\w+/.exec(call.arguments[1]!.getText())!;
+  const [mentions, assigned, awaited] = [[], [], []] as [number[], number[], number[]];
+  const visit = (node: ts.Node): void => {
+    const { parent: above } = node;
+    const isName = (ts.isPropertyAccessExpression(above) || ts.isPropertyAssignment(above)) && above.name === node;
+    const isTarget = ts.isBinaryExpression(above) && above.left === node;
+    if (ts.isIdentifier(node) && node.text === given && !isName && !isTarget) mentions.push(node.pos);
+    if (ts.isBinaryExpression(node) && node.left.getText() === given) assigned.push(node.end);
+    if (ts.isAwaitExpression(node)) awaited.push(node.end);
+    ts.forEachChild(node, visit);
   };
-  await changes(absent);
-  const others = absent.filter((steps) => !demands.includes(String(steps.at(-1))));
-  return { weaker: [...((await changes(others)) ? await alone(others) : []), ...(await alone(there))], demands };
+  visit(body!);
+  const place = `${file} ${name?.getText() ?? (parent as ts.NamedDeclaration).name?.getText() ?? ""}(${given})`;
+  const until = Math.min(...assigned, Infinity);
+  return {
+    name: place.replace(" (", " constructor("),
+    stands: mentions.filter((at) => at < until).length,
+    awaitedBefore: awaited.filter((at) => at < call.pos).length,
+  };
 }
 
-const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-const isError = (value: unknown): value is { readonly error: string } =>
-  typeof (value as { readonly error?: unknown } | null | undefined)?.error === "string";
+/** Before, these ask what the object is, or which names it has. */
+const ASKED_BEFORE = [
+  "inputs.ts settingOf(given)",
+  "inputs.ts ownEvidence(evidence)",
+  "inputs.ts copySignedBytes(given)",
+  "client/session.ts openSession(options)",
+  "door/door.ts optionsAtDoor(given)",
+  "diff/diff.ts copied(isBytes)",
+];
+const PLACES = SOURCES.filter(({ file }) => file !== "decode/options.ts").flatMap(placesIn);
 
-/** Ids that the service makes for each activity are not compared. */
-function isEqual(one: unknown, other: unknown): boolean {
-  const [first, second] = [one, other].map((each) => (isError(each) ? each.error.replaceAll(UUID, "id") : each));
-  try {
-    expect(first).toEqual(second);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Options that demand something, by function: undefined is no value of theirs. */
-const DEMANDS: Readonly<Record<string, string>> = {
-  NamedEvidence: "ephemeralKey",
-  ...each("pcrs pivotHash", "compareBuild", "compareMeasured"),
-  openSignedPolicy: "state",
-  ...each(
-    "organizationId",
-    "client.submit",
-    "client.query",
-    "client.updateWallet",
-    "verified.submit",
-    "verified.updateWallet",
-    "openSession",
-  ),
-  ...each("acceptance maxAgeMs signerKeys", "client.withVerification", "createDoor"),
-  ...each("acceptance maxAgeMs", "Auditor.of", "localJudge", "auditSetting", "settingDigest"),
-  "verified.verifyActivity": "expected organizationId",
-  "verified.verifyAppProofs": "addresses challenge organizationId payload requestedAt",
-  "verified.addresses": "addresses allActivities organizationId",
-  ...each(
-    "acceptance allActivities authProxyUrl door maxAgeMs signerKeys verifyAddresses",
-    "verified",
-    "verifiedFetch",
-  ),
-  renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
-  auditFiles: "expected",
-  watch: "acceptance apps ephemeralKeys maxAgeMs",
-  verifyRun: "checkpoint head maxGapMs",
-  readCheckpoint: "key origin",
-  ...each("after checkpoint", "openLog", "RunFile.open"),
-  verifyEvidence:
-    "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce " +
-    "organizationId parameters payload publicKey requestedAt type uses",
-  ...each(
-    "acceptance crls ephemeralKey expected maxAgeMs measurements nonce uses",
-    "verifyBootProof",
-    "verifyAppProof",
-    "verifyAppProofs",
-    "verifyAttestation",
-  ),
-  verifySignedBytes: "acceptance crls ephemeralKey maxAgeMs measurements nonce provenance publicKey scheme",
-  ...each(
-    "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId " +
-      "parameters payload publicKey requestedAt type uses",
-    "verifyActivity",
-    "plainOptions",
-  ),
-  verifyAddressActivity: "acceptance activityId",
-  verifySessionToken: "namespace publicKey sessionType userId",
-  verifyOtpToken: "contact namespace publicKey verificationType",
-  verifySignedBundle: "namespace",
-  ...each("appProofTypes", "makePolicy", "pinPolicy"),
-  ...each("appProofTypes manifestSet namespace quorumKey", "makeReleasePolicy", "policyFromRelease", "makeBuildPolicy"),
-  reviewManifest: "measured",
-  reviewGenesis: "userData",
-  checkReleases: "applications manifestSet namespaces policy",
-  releasePolicy: "addTo appProofTypes applications manifestSet",
-  ...each("activity appProofs", "packEvidence", "renderVsa"),
-  packBundle: "activity addresses expected id nonce organizationId parameters payload publicKey requestedAt type",
-  verifyBundle: "acceptance appProofs crls ephemeralKey expected maxAgeMs measurements nonce uses",
-  pinProvenance: "githubRelease of tenant",
-};
-
-it.each([...DOORS])(
-  "an option that is undefined is as if it were left out, or a TypeError; a demand always is: %s",
-  async (name, doors) => {
-    const found = [];
-    for (const one of doors) found.push(await undefinedIn(name, one));
-    expect(found.flatMap(({ weaker }, index) => weaker.map((steps) => [index, ...steps]))).toEqual([]);
-    const demands = [...new Set(found.flatMap((each) => each.demands))].sort();
-    expect(demands.join(" ")).toBe(DEMANDS[name] ?? "");
+it.each(PLACES.map(({ name, ...place }) => [name, place] as const))(
+  "a caller's object stands once, where a table of shapes reads it before anything is awaited: %s",
+  (name, place) => {
+    const stands = ASKED_BEFORE.includes(name) ? (expect.any(Number) as number) : 1;
+    expect(place).toEqual({ stands, awaitedBefore: 0 });
   },
 );
 
-it("every function that demands is tested", () => {
-  expect(Object.keys(DEMANDS).filter((name) => !DOORS.has(name))).toEqual([]);
+it("every place was found", () => {
+  expect(PLACES.length).toBeGreaterThan(75);
+  expect(ASKED_BEFORE.filter((name) => !PLACES.some((place) => place.name === name))).toEqual([]);
+});
+
+/** Options that demand something, wherever they are options: undefined is no value of theirs. */
+const DEMANDS = (
+  "acceptance activity activityId addTo addresses after allActivities appProofTypes appProofs applications apps " +
+  "authProxyUrl checkpoint contact crls door ephemeralKey ephemeralKeys expected file githubRelease head id key " +
+  "manifestSet maxAgeMs maxGapMs measured measurements namespace namespaces nonce of organizationId origin parameters " +
+  "payload policy provenance publicKey quorumKey requestedAt scheme sessionType signerKeys state tenant " +
+  "type userData userId uses verificationType verifyAddresses"
+).split(" ");
+/** Where a member of such a name demands nothing: it is data, or one more beside what is demanded elsewhere. */
+const NO_DEMANDS: Readonly<Record<string, string>> = {
+  appProofs: "appraise/policy.ts",
+  organizationId: "adapters/verified.ts",
+  scheme: "decode/app-proof.ts",
+  provenance: "addresses/verify.ts appraise/edit.ts appraise/policy.ts bundle/verify.ts door/door.ts run/watch.ts",
+  policy: "door/door.ts signed-policy/make.ts",
+  key: "formats/ear.ts run/queue-options.ts signed-policy/make.ts",
+  file: "page/page.ts run/node-health.ts",
+  after: "run/chain.ts",
+  expected: "run/line.ts",
+  publicKey: "signed-policy/make.ts",
+};
+
+it("an option that demands something does so wherever it is one, but in the lab", () => {
+  const demanded = MEMBERS.filter(([, , shape]) => shape === "demand").map(([, name]) => name);
+  expect([...new Set(demanded)].sort()).toEqual([...DEMANDS].sort());
+  const others = MEMBERS.filter(
+    ([file, name, shape]) => shape !== "demand" && DEMANDS.includes(name) && !/^lab/.test(file),
+  );
+  const listed = Object.entries(NO_DEMANDS).flatMap(([name, files]) =>
+    files.split(" ").map((file) => `${file} ${name}`),
+  );
+  expect([...new Set(others.map(([file, name]) => `${file} ${name}`))].sort()).toEqual(listed.sort());
 });
 
 it("every function and method is tested", () => {
   const all = everything();
-  expect(all.filter((name) => !DOORS.has(name) && !takesNoObject(name))).toEqual([]);
-  expect([...DOORS.keys()].filter((name) => !all.includes(name) || takesNoObject(name))).toEqual([]);
-  const isUsed = (one: string | RegExp): boolean =>
-    all.some((name) => (typeof one === "string" ? one === name : one.test(name)));
-  expect(WITHOUT_OBJECTS.filter((one) => !isUsed(one))).toEqual([]);
+  const isKnown = (name: string): boolean => DOORS.has(name) || BY_SHAPES.split(" ").includes(name);
+  expect(all.filter((name) => !isKnown(name) && !takesNoObject(name))).toEqual([]);
+  const known = [...DOORS.keys(), ...BY_SHAPES.split(" ")];
+  expect(known.filter((name) => !all.includes(name) || takesNoObject(name))).toEqual([]);
+  expect(WITHOUT_OBJECTS.split(" ").filter((name) => !all.includes(name))).toEqual([]);
+  expect(PATTERNS.filter((pattern) => !all.some((name) => pattern.test(name)))).toEqual([]);
 });

@@ -88,46 +88,6 @@ const RUINED = new Map<string, unknown>([
   ["symbol", undefined],
 ]);
 
-/** The steps to a member of the arguments, such as `1`, `expected`, `id`. */
-export type Steps = readonly (string | number)[];
-
-/** A copy that tells each name that is looked up in a plain object of it, and is not there: the name of an option. */
-export function watched(value: unknown, missed: (steps: Steps) => void, steps: Steps = []): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => watched(item, missed, [...steps, index]));
-  if (!isPlain(value)) return clone(value);
-  const members = Object.entries(value).map(([name, member]) => [name, watched(member, missed, [...steps, name])]);
-  const told = (target: object, name: string | symbol): void => {
-    if (typeof name === "string" && !Object.hasOwn(target, name)) missed([...steps, name]);
-  };
-  return new Proxy(Object.fromEntries(members) as object, {
-    getOwnPropertyDescriptor: (target, name) => {
-      told(target, name);
-      return Reflect.getOwnPropertyDescriptor(target, name);
-    },
-    get: (target, name): unknown => {
-      if (!(name in Object.prototype) && name !== "toJSON" && name !== "then") told(target, name);
-      return Reflect.get(target, name);
-    },
-  });
-}
-
-/** A copy in which these members are undefined, or not there. */
-export function changed(value: unknown, all: readonly Steps[], how: "undefined" | "deleted"): unknown {
-  const copy = clone(value);
-  for (const steps of all) {
-    const holder = steps.slice(0, -1).reduce<unknown>((one, step) => (one as Record<string, unknown>)[step], copy);
-    if (how === "undefined") Object.assign(holder as object, { [steps.at(-1)!]: undefined });
-    else Reflect.deleteProperty(holder as object, steps.at(-1)!);
-  }
-  return copy;
-}
-
-/** The names of the members of the plain object at these steps. */
-export function namesAt(value: unknown, steps: Steps): string[] {
-  const holder = steps.reduce<unknown>((one, step) => (one as Record<string, unknown>)[step], value);
-  return Object.keys(holder as object);
-}
-
 /** The result of a call, or the text of its error. */
 export async function outcome(call: () => unknown): Promise<unknown> {
   try {
@@ -137,21 +97,25 @@ export async function outcome(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** Calls while every object without such members of its own inherits these. */
-export async function polluted<T>(members: Readonly<Record<string, unknown>>, call: () => Promise<T>): Promise<T> {
-  for (const [name, value] of Object.entries(members)) {
+/** Calls while every object without such members of its own inherits them. Those without a value are noted if read. */
+export async function polluted<T>(
+  members: ReadonlyMap<string, unknown>,
+  call: () => Promise<T>,
+): Promise<{ readonly answer: T; readonly inherited: readonly string[] }> {
+  const inherited: string[] = [];
+  for (const [name, value] of members) {
     // An accessor whose setter makes an own member, as assignment to an object without it does.
     Object.defineProperty(Object.prototype, name, {
       configurable: true,
-      get: () => value,
+      get: () => (value === undefined ? void inherited.push(name) : value),
       set(this: object, own: unknown) {
         Object.defineProperty(this, name, { value: own, writable: true, enumerable: true, configurable: true });
       },
     });
   }
   try {
-    return await call();
+    return { answer: await call(), inherited };
   } finally {
-    for (const name of Object.keys(members)) Reflect.deleteProperty(Object.prototype, name);
+    for (const name of members.keys()) Reflect.deleteProperty(Object.prototype, name);
   }
 }
