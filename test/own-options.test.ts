@@ -748,11 +748,12 @@ const BY_SHAPES =
  * and queues are tested with theirs: test/run/node-threads.test.ts, test/run/queue.test.ts.
  */
 const WITHOUT_OBJECTS =
-  "readLine compareImages diffImages threadJudge queueJudge runWorker decodeAppProofPayload AppProofUses manifestHash " +
-  "SignatureCache parseTrustAnchor describePolicy inspectImageUnverified explainCheck reportOf tokenReportOf isUnproven " +
-  "generateApiKey createSessionTarget openCredentialBundle encryptOnRampSecret MemoryEventStore readApiKey " +
-  "readApiKeyFile Auditor isAccepted originOf vkeyOf runStreams SoftwarePasskey writeLabFiles labDeployment " +
-  "AppProofUses.areFree SignatureCache.verifyBy MemoryEventStore.release Stamper.stamp";
+  "readLine compareImages diffImages threadJudge queueJudge runWorker decodeAppProofPayload AppProofUses " +
+  "manifestHash SignatureCache parseTrustAnchor describePolicy inspectImageUnverified explainCheck reportOf " +
+  "tokenReportOf isUnproven generateApiKey createSessionTarget openCredentialBundle encryptOnRampSecret " +
+  "MemoryEventStore readApiKey readApiKeyFile Auditor isAccepted originOf vkeyOf runStreams SoftwarePasskey " +
+  "writeLabFiles labDeployment AppProofUses.areFree SignatureCache.verifyBy MemoryEventStore.release " +
+  "Stamper.stamp";
 const PATTERNS: readonly RegExp[] = [
   /^Verified[A-Z]\w+(?:\.isVerified)?$/,
   /^ExpectedEntries(?:\.|$)/,
@@ -843,11 +844,11 @@ const MEMBERS = SOURCES.filter(({ text }) => /typedOptions|MembersOf<|\boptions\
 
 /** The platform reads these, or they are members of evidence, policies, reports or the lab's forgeries. */
 const DATA =
-  "signal fetch get cache stdin log alg alterDocument alterManifest alter application approvals bundle bootProof bytes " +
-  "commitment deployment encoding env envelope evidence fault faults file generation githubRelease id judged labels " +
-  "manifestSet manifestVersion maxAge name namespace notApplied otherKey parameters payload pinned pivotHash prefix " +
-  "predicateType provenance publicKey quorumKey reason refusedFor required secret signature signedAt spelling stale " +
-  "type types userData activityId";
+  "signal fetch get cache stdin log alg alterDocument alterManifest alter application approvals bundle " +
+  "bootProof bytes commitment deployment encoding env envelope evidence fault faults file generation " +
+  "githubRelease id judged labels manifestSet manifestVersion maxAge name namespace notApplied otherKey " +
+  "parameters payload pinned pivotHash prefix predicateType provenance publicKey quorumKey reason refusedFor " +
+  "required secret signature signedAt spelling stale type types userData activityId";
 /** Options that are looked up where a caller gave none, with values that loosen. */
 const LOOSENING: Readonly<Record<string, unknown>> = {
   ...{ activity: {}, origin: "polluted", organizationId: "polluted", authProxyUrl: "https://polluted.test" },
@@ -953,9 +954,9 @@ it("every place was found", () => {
 const DEMANDS = (
   "acceptance activity activityId addTo addresses after allActivities appProofTypes appProofs applications apps " +
   "authProxyUrl checkpoint contact crls door ephemeralKey ephemeralKeys expected file githubRelease head id key " +
-  "manifestSet maxAgeMs maxGapMs measured measurements namespace namespaces nonce of organizationId origin parameters " +
-  "payload policy provenance publicKey quorumKey requestedAt scheme sessionType signerKeys state tenant " +
-  "type userData userId uses verificationType verifyAddresses"
+  "manifestSet maxAgeMs maxGapMs measured measurements namespace namespaces nonce of organizationId origin " +
+  "parameters payload policy provenance publicKey quorumKey requestedAt scheme sessionType signerKeys state " +
+  "tenant type userData userId uses verificationType verifyAddresses"
 ).split(" ");
 /** Where a member of such a name demands nothing: it is data, or one more beside what is demanded elsewhere. */
 const NO_DEMANDS: Readonly<Record<string, string>> = {
