@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
-import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import type { JsonObject } from "../../src/decode/json.js";
 import { verifyAttestation, verifyEvidence } from "../../src/index.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgedEvidence, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
@@ -22,7 +22,6 @@ import {
   manifest,
   optionsOf,
   put,
-  withActivity,
   type Given,
 } from "../attacks/support.js";
 
@@ -289,10 +288,6 @@ const table: [name: string, rules: JsonObject, payloads: JsonObject[], status: "
   ["required, and one has a time", { untimed: ["ORDER"], required: true }, [untimed, custom], "pass"],
   ["the decision, and a proof without a time", { untimed: ["ORDER"], decision: true }, [untimed], "fail"],
 ];
-const uncovered = forge({
-  activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue),
-});
-
 describe("appProofs", () => {
   it.each(table)("%s", async (_, rules, payloads, status) => {
     const report = await judged(rules, payloads);
@@ -340,20 +335,6 @@ describe("appProofs", () => {
     const mismatch = await underDeployments([{ ...own, namespace: "x" }]);
     expect(idsOf(mismatch, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
     expect(idsOf(await underDeployments([own]), "fail")).toEqual(["policy.app-proof"]);
-  });
-});
-
-describe("appProofs", () => {
-  it.each([
-    [true, "fail", "rejected"],
-    [false, "warn", "verified"],
-    [undefined, "warn", "verified"],
-  ] as const)("coverage %s, with an address that has no proof: %s", async (coverage, status, verdict) => {
-    const rules = coverage === undefined ? {} : { coverage };
-    const report = await judge(uncovered, { given: withActivity, policy: { appProofs: rules } });
-    expect(checkOf(report, "activity.coverage").status).toBe(status);
-    expect(checkOf(report, "activity.coverage").detail).toContain("0x0000000000000000000000000000000000000001");
-    expect(report.verdict).toBe(verdict);
   });
 });
 

@@ -15,7 +15,6 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 /** Path and message of every fault, as text. */
 const faults = (payload: Uint8Array): string => faultText(readAttestationDocument(payload).faults);
 const genuineLeaf = genuineFields().get("certificate") as Uint8Array;
-const genuineBundle = genuineFields().get("cabundle") as Uint8Array[];
 
 describe("the fields of an attestation document", () => {
   it("are valid in the payload that these tests change", () => {
@@ -55,42 +54,13 @@ describe("the fields of an attestation document", () => {
   });
 
   it.each<[string, Record<string, CborInput | undefined>, string]>([
-    ["a null module_id", { module_id: null }, "module_id: "],
-    ["digest in lower case", { digest: "sha384" }, "digest: not SHA384"],
     ["digest with a space", { digest: "SHA384 " }, "digest: not SHA384"],
     ["digest in bytes", { digest: new TextEncoder().encode("SHA384") }, "digest: not SHA384"],
-    ["a null timestamp", { timestamp: null }, "timestamp: "],
-    ["a timestamp after the last instant of dates", { timestamp: 8_640_000_000_000_001n }, "timestamp: "],
     ["a timestamp of 2^53", { timestamp: 9_007_199_254_740_992n }, "timestamp: "],
-    ["null pcrs", { pcrs: null }, "pcrs: expected a map"],
-    ["a PCR 32", { pcrs: pcrs(0, 32) }, "pcrs: an index"],
-    ["a PCR -1", { pcrs: pcrs(-1) }, "pcrs: an index"],
-    ["a PCR of 49 bytes", { pcrs: new Map([[0, bytes(49)]]) }, "pcrs.0: 49 bytes, expected 48"],
-    ["a PCR in text", { pcrs: new Map([[0, "a".repeat(48)]]) }, "pcrs.0: expected a byte string"],
-    ["a null certificate", { certificate: null }, "certificate: expected a byte string"],
-    ["a certificate in text", { certificate: "a" }, "certificate: expected a byte string"],
-    ["a certificate of 1025 bytes", { certificate: bytes(1025) }, "certificate: 1025 bytes, expected 1 to 1024"],
-    [
-      "a byte after the certificate",
-      { certificate: join(genuineLeaf, hex("00")) },
-      "certificate: 1 bytes after the certificate",
-    ],
-    ["a null cabundle", { cabundle: null }, "cabundle: expected a non-empty array"],
     [
       "a cabundle of seventeen",
       { cabundle: Array<Uint8Array>(17).fill(genuineLeaf) },
       "cabundle: 17 entries, expected at most 16",
-    ],
-    ["a null entry in the cabundle", { cabundle: [...genuineBundle, null] }, "cabundle[4]: expected a byte string"],
-    ["an entry of 1025 bytes", { cabundle: [bytes(1025)] }, "cabundle[0]: 1025 bytes, expected 1 to 1024"],
-    ["an entry that is not a certificate", { cabundle: [bytes(9)] }, "cabundle[0]: Certificate: tag"],
-    ["a public key of 1025 bytes", { public_key: bytes(1025) }, "public_key: 1025 bytes, expected at most 1024"],
-    ["a public key in text", { public_key: "04" }, "public_key: expected a byte string or null"],
-    ["user data in text", { user_data: "" }, "user_data: expected a byte string or null"],
-    [
-      "PCRs of a whole instance beside its own",
-      { nitrotpm_pcrs: pcrs(0) },
-      "nitrotpm_pcrs: this is a NitroTPM document",
     ],
   ])("may not be %s", (_, changes, fault) => {
     expect(faults(payloadWith(changes))).toContain(fault);

@@ -75,8 +75,6 @@ describe("decodeBootProof", () => {
   it.each<[string, Json, string]>([
     ["createdAt", [], "createdAt: expected an object, got an array"],
     ["createdAt.seconds", undefined, "createdAt.seconds: expected a string, got nothing"],
-    ["createdAt.seconds", "01", "createdAt.seconds: expected a decimal number"],
-    ["createdAt.seconds", "1.5", "createdAt.seconds: expected a decimal number"],
   ])("refuses %s %j", (path, member, fault) => {
     expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
   });
@@ -118,8 +116,6 @@ describe("decodeBootProof", () => {
   });
 
   it.each<[string, Json]>([
-    ["a wrapper of null", { bootProof: null }],
-    ["a wrapper of text", { bootProof: JSON.stringify(proof) }],
     ["a wrapper in a wrapper", { bootProof: { bootProof: proof } }],
     ["undefined", undefined],
     ["an inherited proof", Object.create(proof) as object],

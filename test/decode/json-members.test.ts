@@ -143,6 +143,8 @@ describe("members of a spelling", () => {
     [new JsonNumber("256"), 0, 'expected an integer of 0 to 255, got "256"'],
     [new JsonNumber("1.0"), 0, 'expected an integer of 0 to 255, got "1.0"'],
     ["01", 0, 'expected an integer of 0 to 255, got "01"'],
+    [" 1", 0, 'expected an integer of 0 to 255, got " 1"'],
+    ["1\n", 0, 'expected an integer of 0 to 255, got "1\\n"'],
     [true, 0, "expected an integer of 0 to 255, got a boolean"],
   ])("integer of a manifest, up to 255: %j", (value, integer, fault) => {
     expect(read(value, (reader) => integerField(reader, "m", 255))).toEqual([integer, fault]);

@@ -101,41 +101,6 @@ it("numbers of lists and of repeated members are compared by their decimal value
   expect(found(feature(2 ** 53, [{ name: "F", value: numbers("9007199254740993") }]))).toHaveLength(1);
 });
 
-/** What the service's interface repeats in its results: the member of the result, and that of the intent. */
-const OPERATIONS: [type: string, name: string, result: string, intent: string][] = [
-  ["UPDATE_WALLET", "updateWallet", "walletId", "walletId"],
-  ["UPDATE_FIAT_ON_RAMP_CREDENTIAL", "updateFiatOnRampCredential", "fiatOnRampCredentialId", "fiatOnrampCredentialId"],
-  ["UPDATE_USER_TAG", "updateUserTag", "userTagId", "userTagId"],
-  ["DELETE_API_KEYS", "deleteApiKeys", "apiKeyIds", "apiKeyIds"],
-  ["DELETE_POLICIES", "deletePolicies", "policyIds", "policyIds"],
-];
-
-describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated, stated) => {
-  const type = `ACTIVITY_TYPE_${shortType}`;
-  const [intent, result] = [`${operation}Intent`, `${operation}Result`];
-  const answer = (
-    [intended, answered]: readonly [string, string],
-    names: readonly [string, string] = [intent, result],
-  ): JsonObject =>
-    activity({
-      type,
-      intent: { [names[0]]: { [stated]: intended } },
-      result: { [names[1]]: { [repeated]: answered } },
-    });
-
-  it("the result is of what the intent names", () => {
-    expect(contradictions({ type }, answer(["a", "a"]))).toEqual([]);
-    expect(contradictions({ type }, answer(["a", "b"]))).toEqual([
-      `the result's ${repeated} is not what was submitted`,
-    ]);
-  });
-
-  it("intent and result have their own names", () => {
-    expect(contradictions({ type }, answer(["a", "a"], ["x", result]))).toEqual([`intent holds x, expected ${intent}`]);
-    expect(contradictions({ type }, answer(["a", "a"], [intent, "x"]))).toEqual([`result holds x, expected ${result}`]);
-  });
-});
-
 const sent = { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { walletId: "w1", walletName: "n" } };
 const GOOD: [string, Partial<Expected>, JsonObject][] = [
   [

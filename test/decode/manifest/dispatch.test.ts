@@ -183,10 +183,6 @@ describe("JSON of a manifest whose borsh bytes are one of another version too", 
 
   const shown = (manifest: Manifest): Json => withMember(asJson(manifest), "version", undefined);
 
-  it.each(twins)("is refused as %s", (_, twin) => {
-    expect(refusalOf(() => decodeJson(shown(twin)))).toMatchObject({ code: "manifest", faults: AMBIGUOUS });
-  });
-
   it.each(twins)("is refused in an envelope, in JSON and in borsh, as %s", (_, manifest) => {
     const names = approvalNames(manifest.version);
     const json = { manifest: shown(manifest), [names.manifestSet]: [], [names.shareSet]: [] };
@@ -271,46 +267,26 @@ describe("declaredManifestVersions", () => {
 const MEMBER_RULES: [string, Json, string][] = [
   ["namespace", null, "namespace: expected an object, got nothing"],
   ["namespace.name", undefined, "namespace.name: expected a string, got nothing"],
-  ["namespace.name", 1, "namespace.name: expected a string, got a number"],
-  ["namespace.nonce", undefined, "namespace.nonce: expected an integer of 0 to 4294967295, got nothing"],
-  ["namespace.nonce", 1.5, 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.5"'],
-  ["namespace.nonce", 4294967296, 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
-  ["namespace.nonce", "4294967296", 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
-  ["namespace.nonce", "", 'namespace.nonce: expected an integer of 0 to 4294967295, got ""'],
-  ["namespace.nonce", "007", 'namespace.nonce: expected an integer of 0 to 4294967295, got "007"'],
-  ["namespace.nonce", "1.0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.0"'],
-  ["namespace.nonce", " 1", 'namespace.nonce: expected an integer of 0 to 4294967295, got " 1"'],
-  ["namespace.nonce", "١", "namespace.nonce: "],
   ["namespace.nonce", true, "namespace.nonce: expected an integer of 0 to 4294967295, got a boolean"],
   ["namespace.quorumKey", "0", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", "0X04", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", "0x0x04", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", [4], "namespace.quorumKey: expected hex, got an array"],
   ["pivot.hash", undefined, "pivot.hash: expected hex, got nothing"],
   ["pivot.hash", "ab".repeat(33), "pivot.hash: 33 bytes, expected 32"],
   ["pivot.restart", undefined, 'pivot.restart: expected "Never" or "Always"'],
-  ["pivot.restart", "never", 'pivot.restart: expected "Never" or "Always"'],
-  ["pivot.restart", "ALWAYS", 'pivot.restart: expected "Never" or "Always"'],
   ["pivot.args", undefined, "pivot.args: expected an array, got nothing"],
   ["pivot.args", "--flag", "pivot.args: expected an array, got a string"],
   ["pivot.args", [null], "pivot.args[0]: expected a string, got null"],
   ["manifestSet.threshold", undefined, "manifestSet.threshold: expected an integer of 0 to 4294967295, got nothing"],
   ["manifestSet.members", undefined, "manifestSet.members: expected an array, got nothing"],
-  ["manifestSet.members", {}, "manifestSet.members: expected an array, got an object"],
   ["manifestSet.members", ["dev"], "manifestSet.members[0]: expected an object, got a string"],
   ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: expected a string, got nothing"],
-  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: expected a string, got a number"],
   ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: expected hex, got nothing"],
-  ["manifestSet.members.0.pubKey", "xy", "manifestSet.members[0].pubKey: not hex"],
   ["shareSet", undefined, "shareSet: expected an object, got nothing"],
   ["shareSet.members.0.pubKey", "0", "shareSet.members[0].pubKey: not hex"],
   ["enclave.pcr0", undefined, "enclave.pcr0: expected hex, got nothing"],
   ["enclave.pcr1", "zz", "enclave.pcr1: not hex"],
-  ["enclave.pcr2", 0, "enclave.pcr2: expected hex, got a number"],
   ["enclave.pcr3", null, "enclave.pcr3: expected hex, got nothing"],
   ["enclave.awsRootCertificate", undefined, "enclave.awsRootCertificate: expected hex, got nothing"],
   ["enclave.qosCommit", undefined, "enclave.qosCommit: expected a string, got nothing"],
-  ["enclave.qosCommit", 1, "enclave.qosCommit: expected a string, got a number"],
 ];
 
 describe.each(VERSIONS)("the members of %s JSON", (version) => {
