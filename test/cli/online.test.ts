@@ -633,7 +633,11 @@ describe("the connection", () => {
   });
 
   it.each([
-    ["missing", () => "missing.json", /missing\.json: no such file\nNo missing\.json in the current folder/],
+    [
+      "missing",
+      () => "missing.json",
+      /missing\.json: no such file\nCorrect the path: no missing\.json in the current folder/,
+    ],
     ["no JSON", () => fileOf(`{"privateKey": "${SECRET}"`), /not a key file/],
     ["half a key", () => fileOf({ privateKey: SECRET }), /not a key file/],
     [
