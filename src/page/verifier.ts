@@ -10,11 +10,9 @@ import { type Piece, evidenceBeside, misspelt } from "../decode/evidence-members
 import { unwrap } from "../decode/input.js";
 import { parseTime } from "../decode/decimal-time.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
-import { plainNumbers } from "../decode/json-numbers.js";
-import { readShape } from "../decode/shapes.js";
+import { parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { attempt, cut, faultText } from "../errors.js";
+import { attempt, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
 import {
   type PlainOptions,
@@ -28,7 +26,7 @@ import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { adviceOnFaults } from "../report/causes.js";
 import { printable } from "../report/printable.js";
 import type { Expected } from "../verify/expectation.js";
-import { expectedPayload } from "../verify/expected-payload.js";
+import { type PayloadWord, readPayloadWords } from "../verify/payload-words.js";
 import { NO_PROVENANCE, type Request } from "./verify.js";
 import { FIELDS, type FieldValues, POLICY_CHOICES, type PolicyChoice } from "./verifier-view.js";
 
@@ -294,54 +292,17 @@ function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOpti
   return isOwned || payload !== undefined ? { ...expected, ...(payload && { payload }) } : undefined;
 }
 
-/** The expectation of one type. As on the command line, all values of a type are in one. */
-interface TypeValues {
-  readonly type: string;
-  readonly values: Record<string, JsonValue>;
-  challenge?: string;
-}
-
 function payloadOf({ payloads, challenges }: FormValues, faults: string[]): Expected["payload"] {
-  const types = new Map<string, TypeValues>();
-  const read = (label: string, text: string, isChallenge: boolean): void => {
-    for (const line of linesOf(text)) {
-      const [, place = "", type = "", pointer = "", json = ""] = /^(([^:]+):([^=]*))=(.*)$/s.exec(line) ?? [];
-      const own = types.get(type) ?? { type, values: {} };
-      types.set(type, own);
-      const fault = place === "" ? `expected TYPE:/pointer=JSON` : addTo(own, { pointer, json, isChallenge });
-      if (fault !== null) faults.push(printable(`${label}: ${cut(place || line, MAX_SHOWN)}: ${fault}`));
-    }
-  };
-  read(FIELDS.payloads[0], payloads, false);
-  read(FIELDS.challenges[0], challenges, true);
-  return types.size === 0 ? undefined : ([...types.values()] as NonNullable<Expected["payload"]>);
+  const words = [
+    ...wordsIn(payloads, { label: `${FIELDS.payloads[0]}:`, isChallenge: false }),
+    ...wordsIn(challenges, { label: `${FIELDS.challenges[0]}:`, isChallenge: true }),
+  ];
+  const advice = { onForm: "", onValue: () => 'a text is in quotes, such as "42"' };
+  const expected = readPayloadWords(words, advice, (message) => void faults.push(printable(message)));
+  return words.length === 0 ? undefined : expected;
 }
 
-function linesOf(text: string): string[] {
-  return text.split("\n").flatMap((line) => line.trim() || []);
+function wordsIn(text: string, about: Omit<PayloadWord, "word">): PayloadWord[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) => ({ ...about, word: line.trim() }));
 }
-
-interface Row {
-  readonly pointer: string;
-  readonly json: string;
-  readonly isChallenge: boolean;
-}
-
-/** Adds a value, and returns the reason why it cannot be expected; null if it can. */
-function addTo(own: TypeValues, { pointer, json, isChallenge }: Row): string | null {
-  const { value: literal } = attempt(() => parseJson(json, { numbers: "literal" }));
-  // The message leaves out the value, which may be secret.
-  if (literal === undefined) return 'the value is not JSON; a text is in quotes, such as "42"';
-  // A number must be compared exactly as it was written.
-  const { value, faults } = plainNumbers(literal);
-  if (faults.length > 0) return faultText(faults);
-  if (Object.hasOwn(own.values, pointer)) return "entered twice";
-  if (isChallenge && own.challenge !== undefined) return "a type has at most one challenge";
-  own.values[pointer] = value;
-  if (isChallenge) own.challenge = pointer;
-  const one = { type: own.type, values: { [pointer]: value }, ...(isChallenge && { challenge: pointer }) };
-  const unusable = readShape(expectedPayload, one).faults;
-  return unusable.length === 0 ? null : faultText(unusable.map(({ message }) => ({ path: "", message })));
-}
-
-const MAX_SHOWN = 100;

@@ -196,8 +196,8 @@ describe("--payload and --challenge", () => {
     ["a pointer without a slash", ["--payload", "ORDER:order=1"], "--payload ORDER:order: expected a JSON pointer"],
     ["a pointer with a lone ~", ["--payload", "ORDER:/a~2=1"], "--payload ORDER:/a~2: expected a JSON pointer"],
     ["one pointer twice", ["--payload", "ORDER:/a=1", "ORDER:/a=1"], "--payload ORDER:/a: repeated"],
-    ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--payload ORDER:/nonce: repeated"],
-    ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge: 2 of type ORDER: give one"],
+    ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--challenge ORDER:/nonce: repeated"],
+    ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge ORDER:/b: a type has at most one challenge"],
     ["a short challenge", ["--challenge", 'ORDER:/a="short"'], "--challenge ORDER:/a: its value is not random enough"],
     [
       "31 hex digits",

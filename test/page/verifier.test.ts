@@ -439,7 +439,7 @@ describe("expected payloads", () => {
     ]);
   });
 
-  const NO_JSON = 'the value is not JSON; a text is in quotes, such as "42"';
+  const NO_JSON = 'the value is not JSON: a text is in quotes, such as "42"';
   it.each<[string, Parameters<typeof asking>, readonly (string | RegExp)[]]>([
     ["a text without quotes, which is not repeated", ["A:/a=hello"], [`Payloads: A:/a: ${NO_JSON}`]],
     ["no value", ["A:/a="], [`Payloads: A:/a: ${NO_JSON}`]],
@@ -449,7 +449,7 @@ describe("expected payloads", () => {
       ["A:/a=12345678901234567890\nA:/b=1e999"],
       [/^Payloads: A:\/a: 12345678901234567890: not exact/, /^Payloads: A:\/b: 1e999: not exact as a double, it/],
     ],
-    ["an object", ['A:/a={"b": 1}'], [/^Payloads: A:\/a: expected a string, finite number, boolean or null/]],
+    ["an object", ['A:/a={"b": 1}'], ["Payloads: A:/a: an object or array: name its members, such as A:/a/0=…"]],
     ["no pointer", ["A:=1"], [/^Payloads: A:: expected a JSON pointer, such as \/order\/id/]],
     ["no type", [":/a=1"], ["Payloads: :/a=1: expected TYPE:/pointer=JSON"]],
     [
@@ -457,7 +457,7 @@ describe("expected payloads", () => {
       ["", 'A:/a="0123456789abcdef01234567"'],
       [/^Challenges: A:\/a: its value is not random enough/],
     ],
-    ["one pointer twice", ["A:/a=1\nA:/a=1\nB:/a=1"], ["Payloads: A:/a: entered twice"]],
+    ["one pointer twice", ["A:/a=1\nA:/a=1\nB:/a=1"], ["Payloads: A:/a: repeated: give it once"]],
     [
       "two challenges of one type",
       ["", `A:/a="${CHALLENGE}"\nA:/b="${CHALLENGE}"`],
