@@ -1,18 +1,17 @@
 /**
  * The examples of docs/operations.md and docs/audit-and-watch.md that need a build: the image by the steps of its
- * Dockerfile, each container against a lab, a week of the nightly audit, and the queue. Needs `npm run build`,
+ * Dockerfile, each container against a lab, and the queue. Needs `npm run build`,
  * redis-server, and for the image npm's registry.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
+import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { startLab } from "../src/lab/index.js";
-import { bootproof } from "./cli/support.js";
 import { ROOT, npm, pack, run } from "./package/support.js";
 import { testFolder } from "./support/folder.js";
 import { NO_REDIS, WITHOUT_REDIS, redisServer } from "./support/redis.js";
@@ -123,75 +122,6 @@ describe("the containers", () => {
     expect(text).toContain('bootproof_watch_refused{app="signer"} 0');
     expect(await watch.stop()).toBe(0);
     expect(statSync(join(at, "var/lib/bootproof/watch.jsonl")).size).toBeGreaterThan(1000);
-  });
-
-  it.skipIf(NO_REDIS)("of the Deployment are ready while they have nothing to do", async () => {
-    const redis = await redisServer();
-    const at = newFolder("worker");
-    const { args, names } = containerOf("Deployment", at);
-    writeFileSync(join(at, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
-    const env = environmentOf(names, { BOOTPROOF_QUEUE_URL: redis.url });
-    const worker = new Running(process.execPath, [COMMAND, ...args], env);
-    await worker.until(async () => (await worker.statusOf("/readyz")) === 200);
-    expect(await worker.stop()).toBe(0);
-    await redis.close();
-  });
-});
-
-describe("a week of the CronJob", () => {
-  const DAY_MS = 86_400_000;
-  const FIRST = Date.parse("2026-03-02T03:17:00.000Z");
-  const night = (number: number): Date => new Date(FIRST + number * DAY_MS);
-  const forge = new Forge();
-  const madeAt = (at: Date): string => `${JSON.stringify(forgeEvidence({ lab: forge, at }).bootProof)}\n`;
-  const hourBefore = (at: Date): string => madeAt(new Date(at.getTime() - 3_600_000));
-  const { anchorPem } = forgeEvidence({ lab: forge, at: night(0) });
-  const policy = (name: string): string =>
-    JSON.stringify({ ...labPolicy(anchorPem, [labDeployment(forge)], { maxAge: "1d" }), name });
-
-  it("judges what each night adds by that night's present", async () => {
-    const at = newFolder("week");
-    const { args } = containerOf("CronJob", at);
-    const input = join(at, "evidence/proofs.ndjson");
-    let results = args.find((word) => word.startsWith("--out="))!.slice(6);
-    const verdicts = (): string[] =>
-      readFileSync(results, "utf8")
-        .split("\n")
-        .slice(0, -1)
-        .flatMap((line) => (JSON.parse(line) as { readonly verdict?: string }).verdict ?? []);
-    writeFileSync(join(at, "etc/bootproof/policy.json"), policy("first"));
-    const stale = hourBefore(night(0));
-    // What each night adds, the exit code, and the verdicts that it adds.
-    const nights = [
-      [hourBefore(night(0)), 0, ["verified"]],
-      [hourBefore(night(1)) + hourBefore(night(1)), 0, ["verified", "verified"]],
-      ["", 0, []],
-      [hourBefore(night(3)) + stale, 1, ["verified", "rejected"]],
-      [hourBefore(night(4)), 0, ["verified"]],
-      // Under another policy, everything is judged anew.
-      [hourBefore(night(5)), 1, [...Array<string>(6).fill("rejected"), "verified"]],
-      [hourBefore(night(6)), 0, ["verified"]],
-    ] as const;
-    let expected: string[] = [];
-    for (const [number, [added, code, more]] of nights.entries()) {
-      appendFileSync(input, added);
-      if (number === 5) {
-        writeFileSync(join(at, "etc/bootproof/policy.json"), policy("second"));
-        const { code: refused, stderr } = await bootproof(args, { now: night(number).toISOString() });
-        expect([refused, stderr]).toEqual([2, expect.stringMatching(/another setting: --policy\..*another --out/s)]);
-        args[args.indexOf(`--out=${results}`)] = `--out=${(results = results.replace("-1.", "-2."))}`;
-        expected = [];
-      }
-      const before = existsSync(results) ? readFileSync(results, "utf8") : "";
-      const ran = await bootproof(args, { now: night(number).toISOString() });
-      expect([number, ran.code, ran.stderr]).toEqual([number, code, expect.any(String)]);
-      expected.push(...more);
-      expect([number, verdicts()]).toEqual([number, expected]);
-      // Lines of earlier nights stay as they are.
-      expect(readFileSync(results, "utf8").startsWith(before)).toBe(true);
-      const health = JSON.parse(readFileSync(join(at, "var/lib/bootproof/audit.health"), "utf8")) as object;
-      expect(health).toMatchObject({ isReady: true, goodAt: night(number).toISOString() });
-    }
   });
 });
 

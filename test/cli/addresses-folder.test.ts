@@ -1,32 +1,27 @@
 /** The folder of `bootproof addresses`: --out, --from, Ctrl-C, and each of its files altered. */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { type Server, createServer } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { runAny as run } from "../../src/cli/commands.js";
+import { runAny } from "../../src/cli/commands.js";
 import { otherMembers } from "../../src/decode/input.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Json, completed, query, submit } from "../lab/support.js";
-import { type World, newFolder, startWorld, tableOf } from "./addresses-world.js";
-import { type Answer, bootproof, connectionTo, fileOf, readJson, refusal, refused } from "./support.js";
+import { newFolder, startWorld, tableOf } from "./addresses-world.js";
+import { type Answer, connectionTo, fileOf, readJson, scene } from "./support.js";
 
 const ACCEPT = ["--accept", "service,imported,exported"];
-let world: World;
-/** A complete folder, which no test changes. */
-let whole: string;
-let own: string;
-let table: Answer;
-
-beforeAll(async () => {
-  world = await startWorld();
-  whole = newFolder();
-  table = await world.run(["--out", whole, "--format", "json", ...ACCEPT]);
-  own = join(whole, world.lab.organizationId);
-});
+const world = await startWorld();
 afterAll(() => world.lab.close());
 afterEach(() => world.lab.setFault(null));
+/** A complete folder, which no test changes. */
+const whole = newFolder();
+const table = await world.run(["--out", whole, "--format", "json", ...ACCEPT]);
+const own = join(whole, world.lab.organizationId);
+const derived = tableOf(table).rows.find((row) => row.class === "derived" && row.listed && row.walletId !== null)!;
+const bundles = readdirSync(own).filter((name) => "bundle" in readJson(join(own, name)));
 
 const index = (folder: string): Json => readJson(join(folder, "index.json"));
 const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
@@ -60,7 +55,27 @@ function alterFile(folder: string, name: string, alter: (content: Json) => unkno
   });
 }
 
-const classesOf = (answer: Answer): Readonly<Record<string, number>> => tableOf(answer).counts;
+const { organizationId, childOrganizationId, policyFile, baseUrl } = world.lab;
+const narrower = policyFile.deployments.filter(({ name }) => name !== "signer lab.1");
+const N = {
+  ...{ policy: world.policy, to: [...world.connection], org: organizationId, child: childOrganizationId, whole },
+  ...{ accept: ACCEPT, address: derived.address, exported: world.ids.exported, derived: world.ids.derived },
+  narrower: fileOf({ ...policyFile, deployments: narrower }),
+};
+const AROUND = {
+  get now(): string {
+    return new Date().toISOString();
+  },
+};
+const { having, run } = scene(N, AROUND);
+const FROM = "addresses --policy $policy --organization-id $org --from";
+const OUT = "addresses --policy $policy $to --out";
+/** Asks a folder, which is refused with exit code 3 unless another is expected. */
+const refuses = async (folder: string, ...says: (string | RegExp)[]): Promise<unknown> =>
+  having({ folder })(`${FROM} $folder $accept`, 3, ...says);
+const countsOf = async (folder: string, code: number): Promise<Readonly<Record<string, number>>> =>
+  tableOf(await having({ folder })(`${FROM} $folder --format json $accept`, code)).counts;
+const LESS = "the folder was made for less";
 
 describe("a folder", () => {
   it("has the lists, a bundle of each activity with proofs, and an index", async () => {
@@ -68,28 +83,13 @@ describe("a folder", () => {
     expect([table.code, complete]).toEqual([0, true]);
     // No table: the index of many addresses would be too long to read.
     expect(Object.keys(others)).toEqual(["format", "parentOrganizationId"]);
-    expect(question).toEqual({
-      organizationId: world.lab.organizationId,
-      suborgs: false,
-      walletId: null,
-      addresses: [],
-      privateKeys: true,
-    });
+    expect(question).toEqual({ organizationId, suborgs: false, walletId: null, addresses: [], privateKeys: true });
     const [{ lists, activities }] = organizations as [Json];
-    expect(lists.map(({ operation }: Json) => operation)).toEqual([
-      "list_wallets",
-      "list_private_keys",
-      "list_wallet_accounts",
-    ]);
+    const operations = ["list_wallets", "list_private_keys", "list_wallet_accounts"];
+    expect(lists.map(({ operation }: Json) => operation)).toEqual(operations);
     expect(readdirSync(own)).toHaveLength(lists.length + activities.length);
-    const bundles = readdirSync(own).filter((name) => "bundle" in readJson(join(own, name)));
     expect(bundles.length).toBeGreaterThan(3);
-    for (const name of bundles) {
-      const { code } = await bootproof(["verify", join(own, name), "--policy", world.policy], {
-        now: new Date().toISOString(),
-      });
-      expect(code).toBe(0);
-    }
+    for (const name of bundles) await having({ it: join(own, name) })("verify $it --policy $policy", 0);
   });
 
   it("is for its owner only, and has no seed that an export handed over", async () => {
@@ -100,173 +100,133 @@ describe("a folder", () => {
     const { body } = await query(world.lab, "list_activities", {});
     const exports = (body["activities"] as Json[]).filter(({ type }) => type === "ACTIVITY_TYPE_EXPORT_WALLET");
     expect(JSON.stringify(exports)).toContain('"exportBundle":"');
-    const kept = files.map((file) => readFileSync(file, "utf8"));
-    for (const { id } of exports) expect(kept.join()).toContain(id);
-    expect(kept.join()).not.toContain("exportBundle");
+    const kept = files.map((file) => readFileSync(file, "utf8")).join();
+    for (const { id } of exports) expect(kept).toContain(id);
+    expect(kept).not.toContain("exportBundle");
   });
 
-  it("of all activities answers for those of the known types, and not the reverse", async () => {
-    await refused(3, world.from(whole, "--all-activities", ...ACCEPT), "the folder was made for less");
-    const folder = newFolder();
-    expect((await world.run(["--all-activities", "--out", folder, ...ACCEPT])).code).toBe(0);
-    for (const more of [[], ["--all-activities"]]) expect((await world.from(folder, ...more, ...ACCEPT)).code).toBe(0);
+  it("answers again without a network, under another policy, and for its own organization", async () => {
+    const again = await run(`${FROM} $whole --format json $accept`, 0);
+    expect([tableOf(again).rows, again.stderr]).toEqual([tableOf(table).rows, ""]);
+    await run(`${FROM} $whole`, 1);
+    const narrow = await run(`${FROM.replace("$policy", "$narrower")} $whole --format json`, 1);
+    expect(tableOf(narrow).counts["refused"]).toBeGreaterThan(0);
+    const other = "the folder is of organization $org, expected $child";
+    await run(`${FROM.replace("$org", "$child")} $whole`, 2, other);
   });
 
-  it("answers again without a network", async () => {
-    const again = await world.from(whole, "--format", "json", ...ACCEPT);
-    expect([again.code, again.stderr]).toEqual([0, ""]);
-    expect(tableOf(again).rows).toEqual(tableOf(table).rows);
-    const text = await world.from(whole);
-    expect([text.code, text.stderr]).toEqual([1, ""]);
+  it.each<[made: string, answers: string[], not: string[]]>([
+    ["--all-activities $accept", ["$accept", "--all-activities $accept"], []],
+    ["--wallet $exported $accept", ["--wallet $exported $accept"], ["$accept", "--wallet $derived"]],
+    ["--no-private-keys $accept", [], ["$accept"]],
+    ["--address $address", ["--address $address"], [""]],
+  ])("made with %s answers for this part alone", async (made, answers, not) => {
+    const ask = having({ folder: newFolder() });
+    await ask(`${OUT} $folder ${made}`, 0);
+    for (const words of answers) await ask(`${FROM} $folder ${words}`, 0);
+    for (const words of not) await ask(`${FROM} $folder ${words}`.trim(), 3, LESS);
   });
 
-  it("answers under another policy", async () => {
-    const { lab } = world;
-    const deployments = lab.policyFile.deployments.filter(({ name }) => name !== "signer lab.1");
-    const policy = fileOf({ ...lab.policyFile, deployments });
-    const args = ["addresses", "--from", whole, "--organization-id", lab.organizationId, "--format", "json"];
-    const answer = await bootproof([...args, "--policy", policy], { now: new Date().toISOString() });
-    expect([answer.code, classesOf(answer)["refused"]! > 0]).toEqual([1, true]);
-  });
-
-  it("of another organization is told apart", async () => {
-    const other = { ...world.lab, organizationId: world.lab.childOrganizationId };
-    const args = ["addresses", "--from", whole, "--organization-id", other.organizationId, "--policy", world.policy];
-    await refused(
-      2,
-      bootproof(args),
-      `the folder is of organization ${world.lab.organizationId}, expected ${other.organizationId}`,
-    );
-  });
-
-  it("of a part answers for this part alone", async () => {
-    const folder = newFolder();
-    const { exported, derived } = world.ids;
-    expect((await world.run(["--wallet", exported, "--out", folder, ...ACCEPT])).code).toBe(0);
-    expect((await world.from(folder, "--wallet", exported, ...ACCEPT)).code).toBe(0);
-    await refused(3, world.from(folder, ...ACCEPT), "the folder was made for less");
-    await refused(3, world.from(folder, "--wallet", derived), "the folder was made for less");
-    expect((await world.from(whole, "--wallet", derived)).code).toBe(0);
-    expect((await world.from(whole, "--no-private-keys", ...ACCEPT)).code).toBe(0);
-    await refused(3, world.from(whole, "--suborgs", ...ACCEPT), "the folder was made for less");
-    const keyless = newFolder();
-    expect((await world.run(["--no-private-keys", "--out", keyless, ...ACCEPT])).code).toBe(0);
-    await refused(3, world.from(keyless, ...ACCEPT), "the folder was made for less");
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
-      { address: string },
-    ];
-    const named = newFolder();
-    expect((await world.run(["--address", address, "--out", named])).code).toBe(0);
-    expect((await world.from(named, "--address", address)).code).toBe(0);
-    await refused(3, world.from(named), "the folder was made for less");
+  it("of all wallets answers for a part, and not for more", async () => {
+    for (const words of ["--wallet $derived", "--no-private-keys $accept"]) await run(`${FROM} $whole ${words}`, 0);
+    for (const more of ["--all-activities", "--suborgs"]) await run(`${FROM} $whole ${more} $accept`, 3, LESS);
   });
 
   it("with sub-organizations answers for one or all", async () => {
-    const folder = newFolder();
-    const made = await world.run(["--suborgs", "--yes", "--out", folder, "--format", "json", ...ACCEPT]);
-    const all = await world.from(folder, "--suborgs", "--format", "json", ...ACCEPT);
-    expect([made.code, all.code, tableOf(all).rows]).toEqual([0, 0, tableOf(made).rows]);
-    const one = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([one.code, tableOf(one).rows]).toEqual([0, tableOf(table).rows]);
+    const ask = having({ folder: newFolder() });
+    const made = await ask(`${OUT} $folder --suborgs --yes --format json $accept`, 0);
+    const all = await ask(`${FROM} $folder --suborgs --format json $accept`, 0);
+    expect(tableOf(all).rows).toEqual(tableOf(made).rows);
+    const one = await ask(`${FROM} $folder --format json $accept`, 0);
+    expect(tableOf(one).rows).toEqual(tableOf(table).rows);
   });
 });
 
 describe("a folder that is altered", () => {
   it("in any byte of a file of each kind, but for the index", async () => {
-    const bundle = readdirSync(own).find((name) => "bundle" in readJson(join(own, name)))!;
-    for (const name of ["list_1.json", "list_2.json", "list_3.json", bundle]) {
+    for (const name of ["list_1.json", "list_2.json", "list_3.json", bundles[0]!]) {
       const folder = copied();
-      const path = join(folder, world.lab.organizationId, name);
+      const path = join(folder, organizationId, name);
       writeFileSync(path, readFileSync(path, "utf8").replace(/"(?=:)/, ' "'));
-      await refused(3, world.from(folder), "not as it was written: its SHA-256 is another");
+      await refuses(folder, "not as it was written: its SHA-256 is another");
       rmSync(path);
-      await refused(3, world.from(folder), "no such file");
+      await refuses(folder, "no such file");
       mkdirSync(path);
-      await refused(3, world.from(folder), "not a regular file");
+      await refuses(folder, "not a regular file");
     }
   }, 60_000);
 
-  it.each<[string, (altered: Json) => void, number, string]>([
-    ["not complete", (altered) => (altered["complete"] = false), 3, "the folder is not complete"],
-    ["of another format", (altered) => (altered["format"] = "x"), 3, "format"],
-    ["without a mark", (altered) => delete altered["complete"], 3, "complete: "],
-    ["with another member", (altered) => (altered["more"] = 1), 3, "more: unknown member"],
-    ["with another list", (altered) => (altered["organizations"][0].lists[0].operation = "x"), 3, "operation"],
-    ["with lists exchanged", ({ organizations: [one] }) => one.lists.reverse(), 3, "not as it was written"],
-  ])("in its index: %s", async (_, alter, code, message) => {
+  const more = Array.from({ length: 90_000 }, (_, number) => ({ activityId: `none-${number}`, sha256: "00" }));
+  it.each<[string, (altered: Json) => unknown]>([
+    ["the folder is not complete", (altered) => (altered["complete"] = false)],
+    ["format", (altered) => (altered["format"] = "x")],
+    ["complete: ", (altered) => delete altered["complete"]],
+    ["more: unknown member", (altered) => (altered["more"] = 1)],
+    ["operation", (altered) => (altered["organizations"][0].lists[0].operation = "x")],
+    ["not as it was written", ({ organizations: [one] }) => one.lists.reverse()],
+    ["lacks organization", ({ organizations }) => organizations.pop()],
+    ["lacks organization", ({ organizations: [one] }) => (one["organizationId"] = "other")],
+    ["twice", ({ organizations }) => organizations.push(organizations[0])],
+    ["lacks list_wallets of", ({ organizations: [one] }) => one.lists.shift()],
+    ["lacks list_private_keys of", ({ organizations: [one] }) => one.lists.splice(1, 1)],
+    ["lacks list_wallet_accounts of", ({ organizations: [one] }) => one.lists.pop()],
+    // More activities than other JSON may have values.
+    ["no such file", ({ organizations: [one] }) => one.activities.push(...more)],
+  ])("in its index: %s", async (says, alter) => {
     const folder = copied();
-    alterIndex(folder, alter);
-    await refused(code, world.from(folder, ...ACCEPT), message);
+    alterIndex(folder, (altered) => void alter(altered));
+    await refuses(folder, says);
   });
 
-  it("in its index: not JSON, or not there", async () => {
+  it("in its index: an id that is no file name, not JSON, a folder, or not there", async () => {
     const folder = copied();
-    writeFileSync(join(folder, "index.json"), "{");
-    await refused(3, world.from(folder), "index.json");
-    rmSync(join(folder, "index.json"));
-    await refused(
-      3,
-      world.from(folder),
-      "no index.json in it: expected a folder that bootproof addresses --out completed",
-    );
-    await refused(2, world.from(join(folder, "none")), "not a folder");
-  });
-
-  it.each<[string, (organizations: Json[]) => unknown]>([
-    ["lacks organization", (all) => all.pop()],
-    ["lacks organization", ([one]) => (one!["organizationId"] = "other")],
-    ["twice", (all) => all.push(all[0]!)],
-    ["lacks list_wallets of", ([one]) => one!["lists"].shift()],
-    ["lacks list_private_keys of", ([one]) => one!["lists"].splice(1, 1)],
-    ["lacks list_wallet_accounts of", ([one]) => one!["lists"].pop()],
-  ])("in its index, which %s", async (says, alter) => {
-    const folder = copied();
-    alterIndex(folder, ({ organizations }) => alter(organizations as Json[]));
-    await refused(3, world.from(folder), says);
-  });
-
-  it("in its index: more activities than other JSON may have values", async () => {
-    const folder = copied();
-    const more = Array.from({ length: 90_000 }, (_, number) => ({ activityId: `none-${number}`, sha256: "00" }));
-    alterIndex(folder, ({ organizations: [one] }) => one.activities.push(...more));
-    await refused(3, world.from(folder), "no such file");
-  });
-
-  it("in a file that is too long, or none", async () => {
-    const folder = copied();
-    truncateSync(join(folder, world.lab.organizationId, "list_1.json"), 64 * 1024 * 1024 + 1);
-    await refused(3, world.from(folder), "67108865 bytes, expected at most 67108864");
-    rmSync(join(folder, "index.json"));
-    mkdirSync(join(folder, "index.json"));
-    await refused(3, world.from(folder), "not a regular file");
-  });
-
-  const accounts = "list_3";
-
-  it("with its digests: an address of a list is contradicted", async () => {
-    const folder = copied();
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
-      { address: string },
-    ];
-    alterFile(folder, accounts, (list) => {
-      list["accounts"].find((one: Json) => one["address"] === address).address = `0x${"42".repeat(20)}`;
+    const path = join(folder, "index.json");
+    alterIndex(folder, ({ organizations: [one] }) => {
+      const activity = one.activities.find((each: Json) => each["activityId"] === derived.activityId);
+      activity.activityId = "../../../etc/passwd";
     });
-    const answer = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([answer.code, classesOf(answer)["contradicted"]]).toEqual([1, 2]);
+    await refuses(folder, "no such file", "!etc");
+    writeFileSync(path, "{");
+    await refuses(folder, "index.json");
+    rmSync(path);
+    await refuses(folder, "no index.json in it: expected a folder that bootproof addresses --out completed");
+    mkdirSync(path);
+    await refuses(folder, "not a regular file");
+    await having({ none: join(folder, "none") })(`${FROM} $none`, 2, "not a folder");
   });
 
-  it("with its digests: a list that leaves an account out, an import called generated", async () => {
+  it("in a file that is too long", async () => {
     const folder = copied();
-    alterFile(folder, accounts, (list) => {
-      list["accounts"] = list["accounts"].filter((one: Json) => one["walletId"] !== world.ids.derived);
+    truncateSync(join(folder, organizationId, "list_1.json"), 64 * 1024 * 1024 + 1);
+    await refuses(folder, "67108865 bytes, expected at most 67108864");
+  });
+
+  it.each<[string, (list: Json) => void]>([
+    [
+      "an address of a list",
+      ({ accounts }) => {
+        const one = accounts.find(({ address }: Json) => address === derived.address);
+        one.address = `0x${"42".repeat(20)}`;
+      },
+    ],
+    [
+      "a list that leaves an account out",
+      (list) => {
+        list["accounts"] = list["accounts"].filter((one: Json) => one["walletId"] !== world.ids.derived);
+      },
+    ],
+  ])("with its digests: %s is contradicted", async (_, alter) => {
+    const folder = copied();
+    alterFile(folder, "list_3", alter);
+    expect((await countsOf(folder, 1))["contradicted"]).toBe(2);
+  });
+
+  it("with its digests: an import called generated is an import still", async () => {
+    const folder = copied();
+    alterFile(folder, "list_1", ({ wallets }) => {
+      for (const wallet of wallets) wallet.imported = wallet.exported = false;
     });
-    const answer = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([answer.code, classesOf(answer)["contradicted"]]).toEqual([1, 2]);
-    const other = copied();
-    alterFile(other, "list_1", (list) => {
-      for (const wallet of list["wallets"]) wallet.imported = wallet.exported = false;
-    });
-    expect(classesOf(await world.from(other, "--format", "json"))).toEqual(tableOf(table).counts);
+    expect(await countsOf(folder, 0)).toEqual(tableOf(table).counts);
   });
 
   it.each<[string, (list: Json) => unknown]>([
@@ -276,89 +236,80 @@ describe("a folder that is altered", () => {
     ["null", () => [null]],
   ])("with its digests: %s", async (_, alter) => {
     const folder = copied();
-    alterFile(folder, accounts, alter);
-    await refused(3, world.from(folder, ...ACCEPT), /malformed|accounts/);
+    alterFile(folder, "list_3", alter);
+    await refuses(folder, /malformed|accounts/);
   });
 
-  it("with its digests: a proof, a boot proof, an activity", async () => {
-    const [{ activityId }] = tableOf(table).rows.filter(
-      (row) => row.walletId === world.ids.derived && row.listed,
-    ) as unknown as [{ activityId: string }];
-    const altered = async (alter: (bundle: Json) => unknown): Promise<Answer> => {
-      const folder = copied();
-      alterFile(folder, activityId, alter);
-      return world.from(folder, "--format", "json", ...ACCEPT);
-    };
-    const payload = (from: string, to: string) => (bundle: Json) => {
-      for (const proof of bundle["activity"].appProofs) proof.proofPayload = proof.proofPayload.replace(from, to);
-    };
-    const forged = await altered(payload('"address":"0x', '"address":"0X'));
-    expect(forged.code).toBe(1);
-    expect(classesOf(forged)).not.toMatchObject({ derived: 4 });
-    // One boot proof of a key is enough, wherever it is: to refuse the key, all of them have to be altered.
+  it.each<[string, (bundle: Json) => unknown, number, object]>([
+    [
+      "a proof",
+      ({ activity }) => {
+        for (const one of activity.appProofs)
+          one.proofPayload = one.proofPayload.replace('"address":"0x', '"address":"0X');
+      },
+      1,
+      { refused: 2 },
+    ],
+    [
+      "the key of a boot proof",
+      ({ bootProofs }) => {
+        for (const boot of bootProofs) boot.ephemeralPublicKeyHex = "04";
+      },
+      1,
+      { refused: 2 },
+    ],
+    // Without its boot proofs an activity has no proof that counts.
+    ["no boot proofs", ({ activity }) => ({ activity }), 0, { service: 4 }],
+    ["another organization", ({ activity }) => void (activity.organizationId = "x"), 0, { service: 4 }],
+  ])("with its digests: %s", async (_, alter, code, counts) => {
     const folder = copied();
-    for (const name of readdirSync(own).filter((each) => "bundle" in readJson(join(own, each))))
-      alterFile(folder, name.replace(".json", ""), (bundle) => {
-        for (const boot of bundle["bootProofs"]) boot.qosManifestB64 = `AAAA${String(boot.qosManifestB64).slice(4)}`;
+    alterFile(folder, derived.activityId!, alter);
+    expect(await countsOf(folder, code)).toMatchObject(counts);
+  });
+
+  it("with its digests: every boot proof of a key, since one is enough; no activity", async () => {
+    const folder = copied();
+    for (const name of bundles)
+      alterFile(folder, name.replace(".json", ""), ({ bootProofs }) => {
+        for (const boot of bootProofs) boot.qosManifestB64 = `AAAA${String(boot.qosManifestB64).slice(4)}`;
       });
-    const booted = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([booted.code, classesOf(booted)]).toEqual([1, { refused: 7, service: 2 }]);
-    const unkeyed = await altered((bundle) => {
-      for (const boot of bundle["bootProofs"]) boot.ephemeralPublicKeyHex = "04";
-    });
-    expect([unkeyed.code, classesOf(unkeyed)["refused"]]).toEqual([1, 2]);
-    // Without its boot proofs an activity has no proof that counts, and without its activity nothing is there to read.
-    const bare = await altered(({ activity }) => ({ activity }));
-    expect([bare.code, classesOf(bare)["service"]]).toEqual([0, 4]);
-    for (const alter of [() => ({}), () => "x", (bundle: Json) => void delete bundle["activity"]])
-      expect((await altered(alter)).code).toBe(3);
-    const foreign = await altered((bundle) => void (bundle["activity"].organizationId = "x"));
-    expect([foreign.code, classesOf(foreign)["service"]]).toEqual([0, 4]);
+    expect(await countsOf(folder, 1)).toEqual({ refused: 7, service: 2 });
+    for (const alter of [() => ({}), () => "x", (bundle: Json) => void delete bundle["activity"]]) {
+      const other = copied();
+      alterFile(other, derived.activityId!, alter);
+      await refuses(other);
+    }
   });
 });
 
-describe("--out", () => {
-  it("refuses a folder that somebody else made, is complete, or is of another question", async () => {
-    const folder = newFolder();
-    mkdirSync(folder);
-    writeFileSync(join(folder, "file"), "");
-    await refused(2, world.run(["--out", folder]), "the folder is not empty, and bootproof addresses did not make it");
-    expect(readdirSync(folder)).toEqual(["file"]);
-    await refused(2, world.run(["--out", whole]), "the folder is complete");
-    const other = copied();
-    alterIndex(other, (altered) => (altered["complete"] = false));
-    await refused(2, world.run(["--out", other, "--no-private-keys"]), "the folder is of another question");
-    await refused(2, world.run(["--out", join(folder, "file", "below")]), /not written: /);
-    await refused(2, world.run(["--out", join(folder, "file")]), "is a file, and --out takes a folder");
-    await refused(2, world.run(["--out", join(folder, "none", "below")]), "not written: no such file");
-    expect((await world.run(["--out", other, ...ACCEPT])).code).toBe(0);
-    expect(index(other)["complete"]).toBe(true);
-  });
-
-  it("keeps ids apart that are no file names", async () => {
-    const folder = copied();
-    const [{ activityId }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
-      { activityId: string },
-    ];
-    alterIndex(folder, ({ organizations: [one] }) => {
-      one.activities.find((each: Json) => each["activityId"] === activityId).activityId = "../../../etc/passwd";
-    });
-    const says = await refusal(3, world.from(folder), "no such file");
-    expect(says).not.toContain("etc");
-  });
+it("--out refuses a folder that somebody else made, is complete, or is of another question", async () => {
+  const folder = newFolder();
+  mkdirSync(folder);
+  writeFileSync(join(folder, "file"), "");
+  const other = copied();
+  alterIndex(other, (altered) => (altered["complete"] = false));
+  const out = having({ folder, other });
+  await out(`${OUT} $folder`, 2, "the folder is not empty, and bootproof addresses did not make it");
+  expect(readdirSync(folder)).toEqual(["file"]);
+  await out(`${OUT} $whole`, 2, "the folder is complete");
+  await out(`${OUT} $other --no-private-keys`, 2, "the folder is of another question");
+  await out(`${OUT} $folder/file/below`, 2, "not written: ");
+  await out(`${OUT} $folder/file`, 2, "is a file, and --out takes a folder");
+  await out(`${OUT} $folder/none/below`, 2, "not written: no such file");
+  await out(`${OUT} $other $accept`, 0);
+  expect(index(other)["complete"]).toBe(true);
 });
 
 describe("a signal, where nothing is fetched,", () => {
   const handlers = (): number => process.listenerCount("SIGINT");
   /** Runs the command, and returns its exit code and the numbers of handlers while it asks or verifies. */
-  const watched = async (argv: readonly string[]): Promise<[code: number, asking: number[], verifying: number[]]> => {
+  const watched = async (...more: string[]): Promise<[code: number, asking: number[], verifying: number[]]> => {
     const [before, asking, verifying]: [number, number[], number[]] = [handlers(), [], []];
-    const stdin = async function* (): AsyncGenerator<Uint8Array> {
-      asking.push(handlers() - before);
-      yield Buffer.from("n\n");
-    };
-    const code = await run(argv, {
-      stdin: stdin(),
+    const code = await runAny(["addresses", "--policy", world.policy, ...more], {
+      stdin: (async function* () {
+        asking.push(handlers() - before);
+        yield Buffer.from("n\n");
+      })(),
       stdout: { write: () => true, isTTY: false, columns: 0, rows: 0 },
       stderr: { write: () => true, isTTY: true, columns: 0 },
       env: {},
@@ -370,78 +321,59 @@ describe("a signal, where nothing is fetched,", () => {
     expect(handlers()).toBe(before);
     return [code, asking, verifying];
   };
-  const words = (): string[] => ["addresses", "--policy", world.policy];
 
-  it("ends the command at its question", async () => {
-    const [code, asking] = await watched([...words(), "--suborgs", ...world.connection]);
-    expect([code, asking]).toEqual([2, [0]]);
-  });
-
-  it("ends the command with --from", async () => {
-    const args = ["--from", whole, "--organization-id", world.lab.organizationId, ...ACCEPT];
-    const [code, , verifying] = await watched([...words(), ...args]);
+  it("ends the command at its question, and with --from; it is handled while evidence is fetched", async () => {
+    expect((await watched("--suborgs", ...world.connection)).slice(0, 2)).toEqual([2, [0]]);
+    const [code, , verifying] = await watched("--from", whole, "--organization-id", organizationId, ...ACCEPT);
     expect([code, new Set(verifying)]).toEqual([0, new Set([0])]);
-  });
-
-  it("is handled while evidence is fetched", async () => {
-    const [code, , verifying] = await watched([...words(), ...world.connection, ...ACCEPT]);
-    expect([code, verifying]).toEqual([0, expect.arrayContaining([1])]);
+    const fetching = await watched(...world.connection, ...ACCEPT);
+    expect([fetching[0], fetching[2]]).toEqual([0, expect.arrayContaining([1])]);
   });
 });
 
 describe("an interruption", () => {
-  let proxy: Server;
   let asked: string[];
   /** The number of requests of boot proofs after which the process is interrupted. */
   let most = Infinity;
-  beforeAll(async () => {
-    proxy = createServer((request, response) => {
-      void (async () => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of request) chunks.push(chunk as Buffer);
-        asked.push(request.url!.split("/").at(-1)!);
-        if (asked.filter((name) => name === "get_boot_proof").length > most) process.emit("SIGINT");
-        const headers = otherMembers(request.headers as JsonObject, "host", "connection", "content-length");
-        const answer = await fetch(world.lab.baseUrl + request.url!, {
-          method: "POST",
-          headers: headers as Record<string, string>,
-          body: Buffer.concat(chunks),
-        });
-        response.writeHead(answer.status, { "content-type": "application/json" });
-        response.end(await answer.text());
-      })().catch(() => response.destroy());
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const proxy = createServer(async (request, response) => {
+    const body = Buffer.concat((await request.toArray()) as Buffer[]);
+    asked.push(request.url!.split("/").at(-1)!);
+    if (asked.filter((name) => name === "get_boot_proof").length > most) process.emit("SIGINT");
+    const headers = otherMembers(request.headers as JsonObject, "host", "connection", "content-length");
+    try {
+      const init = { method: "POST", headers: headers as Record<string, string>, body };
+      const answer = await fetch(baseUrl + request.url!, init);
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+    } catch {
+      response.destroy();
+    }
   });
-  afterAll(() => proxy.close());
+  let through: string[];
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    through = connectionTo({ ...world.lab, baseUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+  });
+  afterAll(() => void proxy.close());
+  const out = async (folder: string, limit: number, ...row: [number, ...string[]]): Promise<Answer> => {
+    [asked, most] = [[], limit];
+    return having({ folder, to: through })(`${OUT} $folder --format json $accept`, ...row);
+  };
 
   it("leaves a folder from which the same command goes on", async () => {
-    const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    const args = ["addresses", "--policy", world.policy, ...connectionTo({ ...world.lab, baseUrl }), ...ACCEPT];
-    const present = { now: new Date().toISOString() };
     const folder = newFolder();
-    [asked, most] = [[], 0];
-    const says = await refusal(3, bootproof([...args, "--out", folder], present), "interrupted");
-    expect(says).toContain(`the same command goes on from ${folder}`);
+    await out(folder, 0, 3, "interrupted", "the same command goes on from $folder");
     expect(index(folder)["complete"]).toBe(false);
-    await refused(3, world.from(folder), "the folder is not complete");
-    [asked, most] = [[], 1];
-    await refused(3, bootproof([...args, "--out", folder], present), "interrupted");
-    [asked, most] = [[], Infinity];
-    const rest = await bootproof([...args, "--out", folder, "--format", "json"], present);
-    expect([rest.code, tableOf(rest).rows]).toEqual([0, tableOf(table).rows]);
+    await refuses(folder, "the folder is not complete");
+    await out(folder, 1, 3, "interrupted");
+    expect(tableOf(await out(folder, Infinity, 0)).rows).toEqual(tableOf(table).rows);
     expect(asked).toContain("get_boot_proof");
-    expect((await world.from(folder, ...ACCEPT)).code).toBe(0);
+    await having({ folder })(`${FROM} $folder $accept`, 0);
   });
 
   it("costs no evidence twice", async () => {
-    const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const folder = copied();
     alterIndex(folder, (altered) => (altered["complete"] = false));
-    [asked, most] = [[], Infinity];
-    const connection = connectionTo({ ...world.lab, baseUrl });
-    const args = ["addresses", "--policy", world.policy, "--out", folder, ...connection, ...ACCEPT];
-    expect((await bootproof(args, { now: new Date().toISOString() })).code).toBe(0);
+    await out(folder, Infinity, 0);
     expect(asked).toContain("list_wallet_accounts");
     expect(asked.filter((name) => name === "get_boot_proof" || name === "list_app_proofs")).toEqual([]);
   });
@@ -449,10 +381,9 @@ describe("an interruption", () => {
 
 // The last test, since it makes a wallet in the organization.
 it("a folder of a wallet without accounts answers, too", async () => {
-  const folder = newFolder();
   const { result } = await completed(submit(world.lab, "createWallet", { walletName: "empty", accounts: [] }));
   const { walletId } = (result as Json)["createWalletResult"] as { walletId: string };
-  const args = ["--wallet", walletId];
-  expect((await world.run(["--out", folder, ...args])).code).toBe(1);
-  expect((await world.from(folder, ...args)).code).toBe(1);
+  const ask = having({ folder: newFolder(), wallet: walletId });
+  await ask(`${OUT} $folder --wallet $wallet`, 1);
+  await ask(`${FROM} $folder --wallet $wallet`, 1);
 });

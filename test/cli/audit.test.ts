@@ -4,13 +4,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { progressText, summaryText } from "../../src/cli/audit-text.js";
+import { interruptedText, progressText, summaryText } from "../../src/cli/audit-text.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { AuditSummary } from "../../src/run/index.js";
 import type { AuditEnd } from "../../src/run/node.js";
+import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, bootproof, fileOf, vector } from "./support.js";
+import { type Answer, APP_1, BOOT_1, bootproof, fileOf, scene, vector } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -20,6 +21,13 @@ const policy = fileOf(
 const line = (path: string): string => JSON.stringify(JSON.parse(readFileSync(path, "utf8")));
 const [boots, apps] = [fleet.boots.map(line), fleet.apps.map(line)];
 const now = new Date(MANY_AT.getTime() + 3_600_000).toISOString();
+const { having, run, usage } = scene(
+  {
+    ...{ policy, boot: fleet.boots[0]!, app: APP_1, input: fileOf(boots[0]), empty: fileOf(""), list: fileOf("[]") },
+    tmp: tmpdir(),
+  },
+  { now },
+);
 const audit = (...args: string[]): Promise<Answer> => bootproof(["audit", ...args], { now });
 type Line = Readonly<Record<string, unknown>>;
 const parsed = (text: string): Line[] =>
@@ -115,22 +123,14 @@ describe("audit", () => {
   });
 
   it("refuses a file of --expected with line and path, and writes nothing", async () => {
-    const input = fileOf(boots.join("\n"));
     const out = newPath("results");
     const bad = fileOf('{"entry":"a","expected":{}}\n[]\n', "bad.ndjson");
-    const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out);
-    expect([answer.code, answer.stdout, existsSync(out)]).toEqual([2, "", false]);
-    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: 1 hex digits, expected 64");
-    expect(answer.stderr).toContain("bad.ndjson: line 2: expected an object");
-    for (const [files, message] of [
-      [[input, "--expected", newPath("none")], "there is no such file"],
-      [[input, "--expected", input], "is also an INPUT"],
-      [[input, "--expected", bad, "--out", bad], "this command would also write to it"],
-      [["-", "--expected", "-"], "only one file can be - (stdin)"],
-    ] as const) {
-      const same = await audit("--policy", policy, ...files);
-      expect([same.code, same.stderr]).toEqual([2, expect.stringContaining(message)]);
-    }
+    const refuses = having({ input: fileOf(boots.join("\n")), bad, out });
+    const says = ["bad.ndjson: line 1: entry: 1 hex digits, expected 64", "bad.ndjson: line 2: expected an object"];
+    await refuses("audit --policy $policy $input --expected $bad --out $out", 2, ...says);
+    expect(existsSync(out)).toBe(false);
+    await refuses("audit --policy $policy $input --expected $input", 2, "is also an INPUT");
+    await refuses("audit --policy $policy $input --expected $bad --out $bad", 2, "this command would also write to it");
   });
 
   it("writes to a file, and goes on behind it with --resume", async () => {
@@ -204,74 +204,60 @@ describe("audit", () => {
     expect(await night()).toEqual([2, null]);
   });
 
-  it.each<[string, readonly string[], readonly RegExp[]]>([
-    ["nothing", [], [/INPUT is required/, /--policy FILE or --no-policy is required/]],
-    [
-      "much",
-      [
-        "--no-policy",
-        "--resume",
-        "--whole",
-        "--workers",
-        "x",
-        "--at",
-        "never",
-        "--now",
-        "soon",
-        "--queue",
-        "redis://x",
-      ],
-      [
-        /INPUT is required/,
-        /--resume requires --out FILE/,
-        /--whole requires --out FILE/,
-        /--workers x: /,
-        /--at never/,
-        /--now soon/,
-        /with --queue/,
-      ],
-    ],
-    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number from 1 to 1024/]],
-    ["a time", ["--no-policy", "in", "--entry-timeout", "soon"], [/soon: expected a duration/]],
-    [
-      "a time of others",
-      ["--no-policy", "in", "--queue", "redis://x", "--entry-timeout", "1s"],
-      [/--entry-timeout is for the threads of this machine: not with --queue/],
-    ],
-    ["policies", ["--no-policy", "--policy", "p", "in"], [/exclude each other/]],
-    ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor requires --no-policy/]],
-    ["an input", ["--no-policy", "in", "--out", "in"], [/in: is also an INPUT: give another file/]],
-    ["inputs twice", ["--no-policy", "in", "in", "-", "-"], [/INPUT in: repeated/, /only one file can be/]],
-    ["stdout", ["--no-policy", "in", "--out", "-", "--resume"], [/--resume requires --out FILE/]],
-    ["an empty name", ["--no-policy", ""], [/INPUT: empty: a shell variable may be unset/]],
-    ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word after it/]],
-  ])("tells every fault of a command line: %s", async (_, args, messages) => {
-    const { code, stdout, stderr } = await audit(...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    for (const message of messages) expect(stderr).toMatch(message);
-    expect(stderr).toMatch(/See bootproof audit --help\.\n$/);
+  it("goes on with the files of its policy elsewhere, and not with other content", async () => {
+    const own = JSON.parse(readFileSync(policy, "utf8")) as object;
+    const write = (anchor: string): string => {
+      const path = newPath("policy.json");
+      writeFileSync(path, JSON.stringify({ ...own, trustAnchors: [{ file: "root.pem" }] }));
+      writeFileSync(join(path, "../root.pem"), anchor);
+      return path;
+    };
+    const rest = [fileOf(boots[0]), "--out", newPath("out"), "--resume"];
+    for (const path of [write(fleet.anchorPem), write(fleet.anchorPem)])
+      expect((await audit("--policy", path, ...rest)).code).toBe(0);
+    const aws = write(certificatePem(AWS_NITRO_ROOT_G1.certificate.der));
+    const { code, stderr } = await audit("--policy", aws, ...rest, "--log-format", "json");
+    expect([code, JSON.parse(stderr)]).toMatchObject([2, { event: "failed", fields: { exitCode: 2 } }]);
+    expect(stderr).toContain("by another setting: the trust anchors. ");
   });
 
-  it("tells what is wrong with files", async () => {
-    const input = fileOf(boots[0]!);
-    for (const [args, message] of [
-      [
-        ["--policy", fleet.boots[0]!, input],
-        /this is a boot proof; bootproof verify --boot-proof takes it|--boot-proof takes it/,
-      ],
-      [["--policy", policy, "no-such-file"], /no-such-file: there is no such file or folder/],
-      [["--policy", policy, fileOf("")], /no entries: the program that wrote it may have failed/],
-      [["--policy", policy, input, "--boot-proof", APP_1], /this is an app proof/],
-      [["--policy", policy, input, "--boot-proof", fileOf("[]")], /list is empty/],
-      [["--policy", policy, input, "--out", join(tmpdir(), "no", "such")], /there is no such file or folder/],
-      [["--policy", policy, input, "--out", tmpdir()], /a directory, not a file/],
-      [["--policy", policy, input, "--out", "/dev/full"], /\/dev\/full: expected a regular file, got a device/],
-    ] as const) {
-      const answer = await audit(...args);
-      expect([answer.code, linesOf(answer)]).toEqual([2, []]);
-      expect(answer.stderr).toMatch(message);
-    }
-    expect(existsSync("no-such-file")).toBe(false);
+  usage("audit", [
+    ["", "INPUT is required", "--policy FILE or --no-policy is required", /See bootproof audit --help\.$/],
+    [
+      "--no-policy --resume --whole --workers x --at never --now soon --queue redis://x",
+      "INPUT is required",
+      "with --queue",
+      "--resume requires --out FILE",
+      "--whole requires --out FILE",
+      "--workers x: ",
+      "--at never",
+      "--now soon",
+    ],
+    ["--no-policy in --workers 0", "--workers 0: expected a number from 1 to 1024"],
+    ["--no-policy in --entry-timeout soon", "soon: expected a duration"],
+    ["--no-policy in --queue redis://x --entry-timeout 1s", "is for the threads of this machine: not with --queue"],
+    ["--no-policy --policy p in", "exclude each other"],
+    ["--policy p --trust-anchor t in", "--trust-anchor requires --no-policy"],
+    ["--no-policy in --out in", "in: is also an INPUT: give another file"],
+    ["--no-policy in in - -", "INPUT in: repeated", "only one file can be"],
+    ["--no-policy in --out - --resume", "--resume requires --out FILE"],
+    ["--no-policy --boot-proof a b", "takes every word after it"],
+    ["--policy $boot $input", "this is a boot proof; "],
+    ["--policy $policy no-such-file", "no-such-file: there is no such file or folder"],
+    ["--policy $policy $input --boot-proof $app", "this is an app proof"],
+    ["--policy $policy $input --boot-proof $list", "list is empty"],
+    ["--policy $policy $input --out $tmp/no/such", "there is no such file or folder"],
+    ["--policy $policy $input --out $tmp", "a directory, not a file"],
+    ["--policy $policy $input --out /dev/full", "/dev/full: expected a regular file, got a device"],
+  ]);
+
+  it("has no result of an empty file", async () => {
+    const { code } = await run(
+      "audit --policy $policy $empty",
+      "any",
+      "no entries: the program that wrote it may have",
+    );
+    expect(code).toBe(2);
   });
 
   it("says how far it is", () => {
@@ -292,6 +278,7 @@ describe("audit", () => {
   });
 
   it("says what came of it, whatever that was", () => {
+    expect(interruptedText(1, false)).toBe("interrupted after 1 entries; without --out it begins anew\n");
     const NONE = { verified: 0, authentic: 0, rejected: 0, malformed: 0, unjudged: 0 };
     const counts = (entries: number, verdicts: object, more: Partial<AuditSummary> = {}): AuditSummary => ({
       ...{ entries, accepted: 0, verdicts: { ...NONE, ...verdicts }, stale: 0, withoutExpected: 0 },

@@ -2,247 +2,157 @@
 import { describe, expect, it } from "vitest";
 import { packEvidence } from "../../src/bundle/index.js";
 import { Forge, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type Answer, bootproof, fileOf, refused } from "./support.js";
+import { type Row, fileOf, scene } from "./support.js";
 
 const lab = new Forge();
-const { bootProof, appProofs, activity, anchorPem, document } = forgeEvidence({
-  lab,
-  at: new Date("2026-03-04T05:06:07.000Z"),
-});
-const POLICY = fileOf(labPolicy(anchorPem, [labDeployment(lab)]));
-const BOOT = fileOf(bootProof);
-const APPS = fileOf(appProofs);
-const NO_APPS = fileOf([]);
-const ACTIVITY = fileOf(activity);
-const BUNDLE = fileOf(packEvidence({ bootProofs: [bootProof] }));
-const BUNDLE_WITH_APPS = fileOf(packEvidence({ bootProofs: [bootProof], appProofs }));
-const { organizationId, address } = LAB_ADDRESS;
+const at = new Date("2026-03-04T05:06:07.000Z");
+const { bootProof, appProofs, activity, anchorPem, document } = forgeEvidence({ lab, at });
+const CHALLENGE = "Zx8_qK3vT1mN7bR5wY9cDa";
+const ORDER = { type: "ORDER", order: { id: "42", items: [1.5, 7] }, nonce: CHALLENGE };
+const timestampMs = "1772600830000";
+const orders = forgeEvidence({ lab, at, payloads: [{ ...ORDER, timestampMs }] });
+const untimed = forgeEvidence({ lab, at, payloads: [ORDER] });
+const colons = forgeEvidence({ lab, at, payloads: [{ type: "A", timestampMs, "b:c": "d=e:/f=g" }] });
+const rules = { appProofs: { untimed: ["ORDER"] } } as never;
+const [{ publicKey, proofPayload, signature }] = orders.appProofs as unknown as [Record<string, string>];
 
-const judged = (argv: readonly string[], env: Record<string, string> = {}): Promise<Answer> =>
-  bootproof([...argv, "--policy", POLICY], { now: "2026-03-04T06:00:00Z", env });
+const N = {
+  ...{ boot: fileOf(bootProof), apps: fileOf(appProofs), none: fileOf([]), activity: fileOf(activity) },
+  ...{ bundle: fileOf(packEvidence({ bootProofs: [bootProof] })), document: fileOf(document) },
+  withApps: fileOf(packEvidence({ bootProofs: [bootProof], appProofs })),
+  withActivity: fileOf(packEvidence({ bootProofs: [bootProof], activity })),
+  policy: fileOf(labPolicy(anchorPem, [labDeployment(lab)])),
+  ...{ key: bootProof["ephemeralPublicKeyHex"] as string, own: LAB_ADDRESS.organizationId },
+  address: LAB_ADDRESS.address,
+  ofOrders: fileOf(labPolicy(orders.anchorPem, [labDeployment(lab)], rules)),
+  files: ["--boot-proof", fileOf(orders.bootProof), "--app-proof", fileOf(orders.appProofs)],
+  untimed: ["--boot-proof", fileOf(untimed.bootProof), "--app-proof", fileOf(untimed.appProofs)],
+  colons: ["--boot-proof", fileOf(colons.bootProof), "--app-proof", fileOf(colons.appProofs)],
+  ...{ orderBoot: fileOf(orders.bootProof), orderKey: orders.bootProof["ephemeralPublicKeyHex"] as string },
+  orders: fileOf(packEvidence({ bootProofs: [orders.bootProof], appProofs: orders.appProofs })),
+  ...{ id: ["--payload", 'ORDER:/order/id="42"'], sent: ["--challenge", `ORDER:/nonce="${CHALLENGE}"`] },
+  renamed: fileOf({ public_key: publicKey, payload: proofPayload, signature }),
+};
+const { having, run, table, usage } = scene(N, { now: "2026-03-04T06:00:00Z" });
 
-const BOOT_PROOFS_ALONE: [string, string[]][] = [
-  ["a file", ["verify", "--boot-proof", BOOT]],
-  ["a file and the key that was asked for", ["verify", "--boot-proof", BOOT, "--ephemeral-key", keyOf(bootProof)]],
-  ["those of a bundle", ["verify", "--boot-proof", BUNDLE]],
-  ["a file, and a list of app proofs that is empty", ["verify", "--boot-proof", BOOT, "--app-proof", NO_APPS]],
-  ["a bundle that has no others", ["verify", BUNDLE]],
-  ["a file that is packed", ["bundle", "--boot-proof", BOOT]],
-  ["a file that is packed with an empty list", ["bundle", "--boot-proof", BOOT, "--app-proof", NO_APPS]],
-];
-
-function keyOf(proof: object): string {
-  return (proof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyHex;
-}
-
-describe("--organization-id, where there are boot proofs alone", () => {
-  it.each(BOOT_PROOFS_ALONE)("is exit code 2: %s", async (_, argv) => {
-    for (const id of [organizationId, "another"]) {
-      await refused(
-        2,
-        judged([...argv, "--organization-id", id]),
-        /^bootproof: --organization-id: boot proofs name no organization/,
-      );
-    }
-  });
-
-  it.each(BOOT_PROOFS_ALONE)("of the environment it belongs to connections: %s", async (_, argv) => {
-    expect((await judged(argv, { BOOTPROOF_ORGANIZATION_ID: "another" })).code).toBe(0);
-  });
-
-  it("is exit code 2 of a bare document", () =>
-    refused(2, judged(["verify", "--attestation", fileOf(document), "--organization-id", "o"]), "--organization-id"));
-});
-
-describe("--organization-id, where something can be of another", () => {
-  it.each([
-    ["app proofs", ["--boot-proof", BOOT, "--app-proof", APPS]],
-    ["an activity", ["--boot-proof", BOOT, "--activity", ACTIVITY]],
-    ["a bundle with app proofs", [BUNDLE_WITH_APPS]],
-  ])("is held against %s, of the environment too", async (_, argv) => {
-    const verify = ["verify", ...argv];
-    expect((await judged([...verify, "--organization-id", organizationId])).code).toBe(0);
-    expect((await judged([...verify, "--organization-id", "another"])).code).toBe(1);
-    expect((await judged(verify, { BOOTPROOF_ORGANIZATION_ID: "another" })).code).toBe(1);
-    await refused(2, judged(verify, { BOOTPROOF_ORGANIZATION_ID: "" }), "BOOTPROOF_ORGANIZATION_ID: empty");
-  });
-});
-
-describe("--address that no app proof speaks of", () => {
-  it.each([
-    ["boot proofs alone", ["--boot-proof", BOOT]],
-    ["a bundle of them", [BUNDLE]],
-  ])("is exit code 1: %s", async (_, argv) => {
-    const asked = ["--organization-id", organizationId, "--address", address];
-    expect((await judged(["verify", ...argv, ...asked])).code).toBe(1);
-  });
+describe("--organization-id", () => {
+  const alone = [
+    "verify --boot-proof $boot",
+    "verify --boot-proof $boot --ephemeral-key $key",
+    "verify --boot-proof $bundle",
+    "verify --boot-proof $boot --app-proof $none",
+    "verify $bundle",
+    "bundle --boot-proof $boot",
+    "bundle --boot-proof $boot --app-proof $none",
+  ].map((line) => `${line} --policy $policy`);
+  const NAMELESS = /^bootproof: --organization-id: boot proofs name no organization/;
+  const others = ["--boot-proof $boot --app-proof $apps", "--boot-proof $boot --activity $activity", "$withApps"];
+  table([
+    ...alone.flatMap((line): Row[] => [
+      [`${line} --organization-id $own`, 2, NAMELESS],
+      [`${line} --organization-id another`, 2, NAMELESS],
+      // Of the environment it belongs to connections.
+      [`BOOTPROOF_ORGANIZATION_ID=another ${line}`, 0],
+    ]),
+    ["verify --attestation $document --organization-id o --policy $policy", 2, "--organization-id"],
+    ...others.flatMap((evidence): Row[] => [
+      [`verify ${evidence} --policy $policy --organization-id $own`, 0],
+      [`verify ${evidence} --policy $policy --organization-id another`, 1],
+      [`BOOTPROOF_ORGANIZATION_ID=another verify ${evidence} --policy $policy`, 1],
+      [`BOOTPROOF_ORGANIZATION_ID='' verify ${evidence} --policy $policy`, 2, "BOOTPROOF_ORGANIZATION_ID: empty"],
+    ]),
+    // An address that no app proof speaks of.
+    ["verify --boot-proof $boot --organization-id $own --address $address --policy $policy", 1],
+    ["verify $bundle --organization-id $own --address $address --policy $policy", 1],
+  ]);
 });
 
 describe("an option that would do nothing", () => {
-  it.each([
-    [["lab", "--list-faults", "--port", "0"], "--port: --list-faults starts no lab"],
-    [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
-    [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the file has none"],
+  usage("", [
+    ["lab --list-faults --port 0", "--port: --list-faults starts no lab"],
+    ["lab --list-faults --data x", "--data: --list-faults starts no lab"],
+    ["verify $bundle --policy $policy --activity-id a --organization-id o", "the file has none"],
+    ["page --policy $policy", "unknown option --policy"],
+    ["page --payload A:/b=1", "unknown option --payload"],
+    ["page --challenge A:/b=1", "unknown option --challenge"],
     [
-      ["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"],
-      "--timeout: not used, since nothing is fetched",
-    ],
-    [["page", "--policy", POLICY], "unknown option --policy"],
-    [["page", "--payload", "A:/b=1"], "unknown option --payload"],
-    [["page", "--challenge", "A:/b=1"], "unknown option --challenge"],
-    [
-      ["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"],
+      "audit --policy $policy $boot --queue redis://localhost:9 --workers 2",
       "--workers is for the threads of this machine",
     ],
-  ])("is exit code 2: %j", (argv, message) => refused(2, bootproof(argv), message));
+  ]);
 });
-
-const CHALLENGE = "Zx8_qK3vT1mN7bR5wY9cDa";
-const PROOF_AT = "1772600830000";
-const ORDER = { type: "ORDER", timestampMs: PROOF_AT, order: { id: "42", items: [1.5, 7] }, nonce: CHALLENGE };
-const orders = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), payloads: [ORDER] });
-const untimed = forgeEvidence({
-  lab,
-  at: new Date("2026-03-04T05:06:07.000Z"),
-  payloads: [{ type: "ORDER", order: { id: "42" }, nonce: CHALLENGE }],
-});
-const ORDER_POLICY = fileOf(
-  labPolicy(orders.anchorPem, [labDeployment(lab)], { appProofs: { untimed: ["ORDER"] } } as never),
-);
-const FILES = ["--boot-proof", fileOf(orders.bootProof), "--app-proof", fileOf(orders.appProofs)];
-const ID = ["--payload", 'ORDER:/order/id="42"'];
-const SENT = ["--challenge", `ORDER:/nonce="${CHALLENGE}"`];
-
-const verified = (...argv: string[]): Promise<Answer> =>
-  bootproof(["verify", ...argv, "--policy", ORDER_POLICY], { now: "2026-03-04T06:00:00Z" });
 
 describe("--payload and --challenge", () => {
-  it.each([
-    ["a value", ID],
-    ["a value and a challenge", [...ID, ...SENT]],
-    ["a number, as another decimal", ["--payload", "ORDER:/order/items/0=1.50", "ORDER:/order/items/1=0.7e1"]],
-  ])("compare app proofs without an organization: %s", async (_, options) => {
-    expect((await verified(...FILES, ...options)).code).toBe(0);
-  });
+  const verify = "verify $files --policy $ofOrders";
+  const DIFFERS = 'the payload differs from expected.payload[0], of type ORDER: /order/id is "42", expected "43"';
+  table([
+    [`${verify} $id`, 0],
+    [`${verify} $id $sent`, 0],
+    // A number, as another decimal.
+    [`${verify} --payload ORDER:/order/items/0=1.50 ORDER:/order/items/1=0.7e1`, 0],
+    [`${verify} --payload ORDER:/order/id="43"`, 1, DIFFERS],
+    // No app proof meets them.
+    ["verify --boot-proof $orderBoot --policy $ofOrders $id", 1],
+    ["verify --boot-proof $orderBoot --policy $ofOrders --ephemeral-key $orderKey $sent", 1],
+    ["verify $orders --policy $ofOrders $id $sent", 0],
+    ['verify $orders --policy $ofOrders --payload ORDER:/order/id="43"', 1],
+    ["bundle $files --policy $ofOrders $id $sent", 0, '!"expected"'],
+    ['bundle $files --policy $ofOrders --payload ORDER:/order/id="43"', 1],
+    // The type ends at the first colon, the pointer at the first equals sign.
+    ['verify $colons --policy $ofOrders --payload A:/b:c="d=e:/f=g"', 0],
+    ['verify $colons --policy $ofOrders --payload A:/b:c="d=e:/f=h"', 1],
+    // The application has its own names for the members.
+    ["verify --boot-proof $orderBoot --app-proof $renamed --policy $ofOrders", 1, "appProofOf({ publicKey,"],
+    ["inspect $renamed", 2, "appProofOf"],
+    // An activity demands the organization, too.
+    ...[
+      "verify --boot-proof $boot --activity $activity",
+      "bundle --boot-proof $boot --activity $activity",
+      "verify $withActivity",
+    ].flatMap((line): Row[] => [
+      [`${line} --policy $policy $id`, 2, "also require its organization", "--organization-id"],
+      [`${line} --policy $policy $id --organization-id $own`, 1],
+    ]),
+    ...["$id", "$sent"].flatMap((given): Row[] => [
+      [`verify --app signer ${given} --policy $ofOrders`, 2, "--app fetches all evidence that is verified"],
+      [`verify --attestation signer ${given} --policy $ofOrders`, 2, "--attestation is for a bare document"],
+    ]),
+  ]);
 
-  it("say how the payload differs, with the type", async () => {
-    const { stdout } = await verified(...FILES, "--payload", 'ORDER:/order/id="43"');
-    expect(stdout.replace(/\s+/g, " ")).toContain(
-      'the payload differs from expected.payload[0], of type ORDER: /order/id is "42", expected "43"',
-    );
-  });
-
-  it("refuse boot proofs alone: there is no app proof that meets them", async () => {
-    expect((await verified(...FILES.slice(0, 2), ...ID)).code).toBe(1);
-    const key = (orders.bootProof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyHex;
-    expect((await verified(...FILES.slice(0, 2), "--ephemeral-key", key, ...SENT)).code).toBe(1);
-  });
-
-  it("are compared with what is in a bundle, and with what is packed", async () => {
-    const bundle = fileOf(packEvidence({ bootProofs: [orders.bootProof], appProofs: orders.appProofs }));
-    expect((await verified(bundle, ...ID, ...SENT)).code).toBe(0);
-    expect((await verified(bundle, "--payload", 'ORDER:/order/id="43"')).code).toBe(1);
-    const packed = (...argv: string[]): Promise<Answer> =>
-      bootproof(["bundle", ...FILES, ...argv, "--policy", ORDER_POLICY], { now: "2026-03-04T06:00:00Z" });
-    const { code, stdout } = await packed(...ID, ...SENT);
-    expect(code).toBe(0);
-    expect(Object.keys(JSON.parse(stdout) as object)).not.toContain("expected");
-    expect((await packed("--payload", 'ORDER:/order/id="43"')).code).toBe(1);
-  });
-
-  it("leave a packed report without differences, timed or not", async () => {
-    for (const { bootProof: boot, appProofs: apps } of [orders, untimed]) {
-      const files = ["--boot-proof", fileOf(boot), "--app-proof", fileOf(apps)];
-      const { stdout } = await bootproof(["bundle", ...files, ...ID, ...SENT, "--policy", ORDER_POLICY], {
-        now: "2026-03-04T06:00:00Z",
-      });
-      const bundle = fileOf(stdout);
-      for (const options of [[], [...ID, ...SENT], ["--payload", 'ORDER:/order/id="42"']]) {
-        const answer = await verified(bundle, ...options, "--format", "json");
-        const { differences } = (JSON.parse(answer.stdout) as { bundle: { packed: { differences: unknown } } }).bundle
-          .packed;
-        expect([answer.code, differences]).toEqual([0, []]);
-      }
+  it.each(["$files", "$untimed"])("leave a packed report without differences, timed or not: %s", async (files) => {
+    const { stdout } = await run(`bundle ${files} --policy $ofOrders $id $sent`, 0);
+    for (const options of ["", " $id $sent", " $id"]) {
+      const line = `verify $it${options} --policy $ofOrders --format json`;
+      const answer = await having({ it: fileOf(stdout) })(line, 0);
+      expect(JSON.parse(answer.stdout)).toMatchObject({ bundle: { packed: { differences: [] } } });
     }
   });
 
-  it("demand the organization, where there is an activity too", async () => {
-    const files = ["--boot-proof", BOOT, "--activity", ACTIVITY];
-    const bundle = fileOf(packEvidence({ bootProofs: [bootProof], activity }));
-    for (const argv of [
-      ["verify", ...files],
-      ["bundle", ...files],
-      ["verify", bundle],
-    ]) {
-      const without = await judged([...argv, ...ID]);
-      expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("also require its organization")]);
-      expect(without.stderr).toContain("--organization-id");
-      const given = await judged([...argv, ...ID, "--organization-id", organizationId]);
-      expect(given.code).toBe(1);
-    }
-  });
-
-  it.each([
-    ["a word without a pointer", ["--payload", "ORDER"], "--payload ORDER: expected TYPE:/pointer=JSON"],
-    ["a word without a value", ["--payload", "ORDER:/order/id"], "expected TYPE:/pointer=JSON"],
-    ["a word without a type", ["--payload", ":/order/id=1"], "expected TYPE:/pointer=JSON"],
-    ["the file after it", ["--payload", "ORDER:/a=1", "bundle.json"], "It takes every word up to the next option"],
-    ["quotes that a shell removed", ["--payload", "ORDER:/id=abc"], `--payload 'ORDER:/id="42"'`],
-    ["no value", ["--challenge", "ORDER:/id="], `--challenge 'ORDER:/id="42"'`],
-    ["an object", ["--payload", 'ORDER:/order={"id":"42"}'], "--payload ORDER:/order: an object or array: name its"],
-    ["a list", ["--payload", "ORDER:/order=[]"], "an object or array: name its members"],
-    ["a number that a double cannot hold", ["--payload", "ORDER:/n=9007199254740993"], "--payload ORDER:/n: "],
-    ["a number without end", ["--payload", "ORDER:/n=1e999"], "--payload ORDER:/n: "],
-    ["a pointer without a slash", ["--payload", "ORDER:order=1"], "--payload ORDER:order: expected a JSON pointer"],
-    ["a pointer with a lone ~", ["--payload", "ORDER:/a~2=1"], "--payload ORDER:/a~2: expected a JSON pointer"],
-    ["one pointer twice", ["--payload", "ORDER:/a=1", "ORDER:/a=1"], "--payload ORDER:/a: repeated"],
-    ["one pointer in both", [...SENT, "--payload", "ORDER:/nonce=1"], "--challenge ORDER:/nonce: repeated"],
-    ["two challenges", [...SENT, `ORDER:/b="${CHALLENGE}"`], "--challenge ORDER:/b: a type has at most one challenge"],
-    ["a short challenge", ["--challenge", 'ORDER:/a="short"'], "--challenge ORDER:/a: its value is not random enough"],
-    [
-      "31 hex digits",
-      ["--challenge", `ORDER:/a="${"a1".repeat(15)}f"`],
-      "expected a string of 22 or more base64url characters, or of 32 or more hex digits",
-    ],
-    ["a challenge that is a number", ["--challenge", "ORDER:/a=12345678901234"], "not random enough"],
-  ])("are refused as usage: %s", async (_, options, message) => {
-    const { code, stdout, stderr } = await verified(...FILES, ...options);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr.replace(/\s+/g, " ")).toContain(message);
-    expect(stderr).not.toMatch(/expected\.payload|TypeError/);
-  });
-
-  it("end the type at the first colon, the pointer at the first equals sign", async () => {
-    const payload = { type: "A", timestampMs: PROOF_AT, "b:c": "d=e:/f=g" };
-    const own = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z"), payloads: [payload] });
-    const files = ["--boot-proof", fileOf(own.bootProof), "--app-proof", fileOf(own.appProofs)];
-    expect((await verified(...files, "--payload", 'A:/b:c="d=e:/f=g"')).code).toBe(0);
-    expect((await verified(...files, "--payload", 'A:/b:c="d=e:/f=h"')).code).toBe(1);
-  });
-
-  it.each([
-    ["--app", "fetches all evidence that is verified"],
-    ["--attestation", "is for a bare document"],
-  ])("are refused with %s", async (option, message) => {
-    for (const own of [ID, SENT]) {
-      const { code, stderr } = await verified(option, "signer", ...own);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`${option} ${message}`)]);
-      expect(stderr).toContain(own[0]);
-    }
-  });
-});
-
-describe("an app proof whose application has its own names for the members", () => {
-  const [{ publicKey, proofPayload, signature }] = orders.appProofs as unknown as [Record<string, string>];
-  const named = { public_key: publicKey, payload: proofPayload, signature };
-
-  it("is rejected by verify, which names the function that maps it", async () => {
-    const { code, stdout } = await verified(...FILES.slice(0, 3), fileOf(named));
-    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([1, expect.stringContaining("appProofOf({ publicKey,")]);
-  });
-
-  it("is unknown to inspect and audit, which name it too", async () => {
-    const file = fileOf(named);
-    await refused(2, bootproof(["inspect", file]), "appProofOf");
-  });
+  const LONG_ENOUGH = "expected a string of 22 or more base64url characters, or of 32 or more hex digits";
+  const NO_POINTER = "expected a JSON pointer";
+  usage(
+    verify,
+    (
+      [
+        ["--payload ORDER", "--payload ORDER: expected TYPE:/pointer=JSON"],
+        ["--payload ORDER:/order/id", "expected TYPE:/pointer=JSON"],
+        ["--payload :/order/id=1", "expected TYPE:/pointer=JSON"],
+        ["--payload ORDER:/a=1 bundle.json", "It takes every word up to the next option"],
+        ["--payload ORDER:/id=abc", `--payload 'ORDER:/id="42"'`],
+        ["--challenge ORDER:/id=", `--challenge 'ORDER:/id="42"'`],
+        ['--payload ORDER:/order={"id":"42"}', "--payload ORDER:/order: an object or array: name its"],
+        ["--payload ORDER:/order=[]", "an object or array: name its members"],
+        ["--payload ORDER:/n=9007199254740993", "--payload ORDER:/n: "],
+        ["--payload ORDER:/n=1e999", "--payload ORDER:/n: "],
+        ["--payload ORDER:order=1", `--payload ORDER:order: ${NO_POINTER}`],
+        ["--payload ORDER:/a~2=1", `--payload ORDER:/a~2: ${NO_POINTER}`],
+        ["--payload ORDER:/a=1 ORDER:/a=1", "--payload ORDER:/a: repeated"],
+        ["$sent --payload ORDER:/nonce=1", "--challenge ORDER:/nonce: repeated"],
+        [`$sent ORDER:/b="${CHALLENGE}"`, "--challenge ORDER:/b: a type has at most one challenge"],
+        ['--challenge ORDER:/a="short"', "--challenge ORDER:/a: its value is not random enough"],
+        [`--challenge ORDER:/a="${"a1".repeat(15)}f"`, LONG_ENOUGH],
+        ["--challenge ORDER:/a=12345678901234", "not random enough"],
+      ] as const
+    ).map(([line, says]) => [line, says, "!expected.payload", "!TypeError"]),
+  );
 });

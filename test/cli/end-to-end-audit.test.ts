@@ -125,43 +125,6 @@ describe("the built command audits", () => {
     return { ...files, ...ended };
   }
 
-  it("and an interruption of what is good so far is not good, also while stdin says nothing", async () => {
-    const audit = new Process([...asked, "--", "-"], { stdin: "pipe" });
-    audit.child.stdin!.write(`${apps[0]!}\n`);
-    await audit.until(() => resultsIn(audit.stdout).length === 1);
-    const { code, stdout, stderr } = await audit.end("SIGINT");
-    expect([code, resultsIn(stdout)]).toEqual([2, [expect.stringContaining('"verdict":"verified"')]]);
-    expect(stderr).toMatch(/^interrupted after 1 entries; without --out it begins anew\n/);
-  });
-
-  it.skipIf(process.platform === "win32")(
-    "and ends with 2 where there is no space, and goes on when there is",
-    async () => {
-      const { out, args } = newFile();
-      const shell = `trap '' XFSZ; ulimit -f 1000; exec "$0" "$@"`;
-      const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
-      expect([full.code, full.stdout]).toEqual([2, ""]);
-      expect(full.stderr).toMatch(/out-\d+\.ndjson: the file would exceed the largest size /);
-      const found = resultsIn(textAt(out));
-      expect([found.length > 0, found]).toEqual([true, results.slice(0, found.length)]);
-      expect((await run(...asked, ...args, "--", input)).code).toBe(1);
-      expect(resultsIn(textAt(out))).toEqual(results);
-      const stdout = await new Process([...asked, "--", input], { shell: '"$0" "$@" > /dev/full' }).ended;
-      expect([stdout.code, stdout.stderr]).toEqual([
-        2,
-        expect.stringMatching(/the result could not be written \(ENOSPC\)/),
-      ]);
-    },
-  );
-
-  it("and says nothing where nobody reads on", async () => {
-    const audit = new Process([...asked, "--", input]);
-    audit.child.stdout!.once("data", () => audit.child.stdout!.destroy());
-    const { code, stderr } = await audit.ended;
-    expect(stderr).toBe("");
-    expect([1, 2]).toContain(code);
-  });
-
   it("and leaves the file to one of two, and the other says why", async () => {
     const { out, args } = newFile();
     const ends = await Promise.all([1, 2].map(() => run(...asked, ...args, "--", input)));

@@ -1,6 +1,6 @@
 /**
  * What the command reports while it runs: its health in a file and over HTTP, and its messages as JSON. Needs
- * `npm run build`, and redis-server.
+ * `npm run build`.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -10,11 +10,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import type { HealthState } from "../../src/run/node.js";
-import { NO_REDIS, WITHOUT_REDIS, proxyTo, redisServer } from "../support/redis.js";
+import { WITHOUT_REDIS, proxyTo } from "../support/redis.js";
 import { Process, killAll } from "./process.js";
 import { type Answer, bootproof, connectionTo, words } from "./support.js";
 
-if (NO_REDIS) console.warn(WITHOUT_REDIS);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-health-"));
 const path = (name: string): string => join(folder, name);
@@ -158,39 +157,6 @@ describe("messages as JSON", () => {
   it("are text with another format, which is a fault", async () => {
     const { code, stderr } = await run("watch", "--app", "a", ...POLICY, "--log-format", "xml");
     expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: expected one of text, json")]);
-  });
-});
-
-describe.skipIf(NO_REDIS)("a worker and its audit", () => {
-  it("report the queue, and a server that is away", async () => {
-    const redis = await redisServer();
-    const file = path("worker.health");
-    const queue = ["--queue", redis.url, ...POLICY];
-    const worker = new Process([
-      "audit",
-      "worker",
-      ...queue,
-      "--workers",
-      "1",
-      "--health-file",
-      file,
-      "--metrics",
-      "0",
-    ]);
-    const url = await urlOf(worker);
-    await worker.until(async () => (await statusOf(`${url}/readyz`)) === 200);
-    writeFileSync(path("queued.ndjson"), "{}\n".repeat(50));
-    const { code } = await run("audit", ...queue, path("queued.ndjson"), "--health-file", path("producer.health"));
-    expect(code).toBe(1);
-    expect(stateIn(path("producer.health"))).toMatchObject({ entries: 50, refused: 50 });
-    await worker.until(async () => (await metric(url, "bootproof_worker_entries_total")) === 50);
-    await worker.until(() => existsSync(file) && stateIn(file).entries === 50);
-    expect(await metric(url, "bootproof_worker_refusals_total")).toBe(50);
-    await worker.until(async () => (await metric(url, "bootproof_worker_queue_waiting")) === 0);
-    await redis.close();
-    await worker.until(async () => (await statusOf(`${url}/readyz`)) === 503);
-    expect(await metric(url, "bootproof_worker_queue_outages_total")).toBe(1);
-    await worker.end();
   });
 });
 

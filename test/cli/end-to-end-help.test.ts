@@ -1,32 +1,13 @@
-/** The first minutes with the built command, and what it says of itself. Needs `npm run build`. */
-import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+/** What the lab of the built command prints to paste, however it was started. Needs `npm run build`. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { COMMAND } from "./process.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "bootproof-stranger-"));
-// The command on the PATH, and no word of npm, which runs the tests.
-const env = { ...process.env, npm_command: "", COLUMNS: "", PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
-writeFileSync(join(folder, "bootproof"), `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`);
-chmodSync(join(folder, "bootproof"), 0o755);
-
-function built(...args: string[]): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", env, input: "" });
-}
-
 /** What a project may have: no command of the lab's greeting may change it. */
 const OWN = ["policy.json", "boot.json", "older.json", "trust-anchor.pem", "lab-policy.json", "lab-boot.json"];
 
@@ -68,59 +49,6 @@ function commandsIn(greeting: string): string[] {
   const lines = behind.replaceAll("\\\n", " ").split("\n");
   return lines.filter((line) => line.startsWith("  ")).map((line) => line.slice(2));
 }
-
-const hasCurl = spawnSync("curl", ["--version"]).status === 0;
-
-describe("the first minutes", () => {
-  let lab: ChildProcess;
-  let greeting = "";
-  beforeAll(async () => {
-    const [first] = /^ +(bootproof lab)$/m.exec(built().stdout)!.slice(1);
-    [lab, greeting] = await greeted(first!, { env, cwd: project() });
-  });
-  afterAll(() => interrupted(lab));
-
-  it("start with the help, which says where to go on", () => {
-    const { status, stdout, stderr } = built();
-    expect([status, stderr]).toEqual([2, ""]);
-    expect(stdout).toContain("Start here; no account is needed.");
-    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  });
-
-  it.skipIf(!hasCurl)("lead to a first VERIFIED and a first REJECTED, by what the lab says to type", () => {
-    const cwd = project();
-    const { stdout, stderr } = spawnSync("bash", ["-c", commandsIn(greeting).join("\necho ---\n")], {
-      encoding: "utf8",
-      env,
-      cwd,
-    });
-    expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
-    for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
-    const firstLines = stdout.split("---\n").map((text) => /^[A-Za-z.{]+/.exec(text)?.[0] ?? "");
-    expect(firstLines).toEqual([
-      "",
-      "",
-      "good",
-      "",
-      "",
-      "VERIFIED",
-      "",
-      "VERIFIED",
-      "",
-      "",
-      "REJECTED",
-      "policy.nonce",
-      "",
-      "VERIFIED",
-      "",
-      "{",
-    ]);
-    expect(stdout).toContain("policy.nonce");
-    // What pin says of a policy that it has just made, and nothing else.
-    expect(stderr).toMatch(/^These values come from the evidence itself/m);
-    expect(stderr).not.toContain("bootproof: ");
-  });
-});
 
 describe("a lab that was started in another way", () => {
   const PATH = (process.env["PATH"] ?? "")

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stampWithApiKey, startLab, writeLabFiles } from "../../src/lab/index.js";
-import { type Json, type Sending, envelope, query, send } from "../lab/support.js";
+import { type Json, type Sending, envelope, send } from "../lab/support.js";
 import { Process, killAll } from "./process.js";
-import { bootproof } from "./support.js";
+import { scene } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-proxy-"));
 const path = (name: string): string => join(folder, name);
@@ -72,16 +72,6 @@ connection.request("POST", parts.path, open(file, "rb").read(), {"Content-Type":
 answer = connection.getresponse()
 print(json.dumps([answer.status, answer.getheader("X-Bootproof-Verified", ""), json.loads(answer.read())]))
 `,
-  "urllib.request": `
-import json, sys, urllib.error, urllib.request
-url, file, stamp = sys.argv[1:]
-request = urllib.request.Request(url, open(file, "rb").read(), {"Content-Type": "application/json", "X-Stamp": stamp})
-try:
-    answer = urllib.request.urlopen(request, timeout=60)
-except urllib.error.HTTPError as error:
-    answer = error
-print(json.dumps([answer.status, answer.headers.get("X-Bootproof-Verified", ""), json.loads(answer.read())]))
-`,
 };
 const python =
   (script: string): Client =>
@@ -135,60 +125,28 @@ describe("the built proxy", () => {
     expect(Date.now() - Date.parse(String(at))).toBeLessThan(60_000);
   });
 
-  it("verifies by id after a restart", async () => {
-    const { body } = await send(through(proxy.url), "submit/update_wallet", rename());
-    const restarted = await started(KEY);
-    const asked = { activityId: body["activity"].id as string };
-    expect(await query(through(restarted.url), "get_activity", asked)).toEqual({ status: 200, body });
-    const stderr = "note: ended; 1 requests, 0 of them refused\n";
-    expect(await restarted.process.end()).toMatchObject({ code: 0, stderr });
+  const { usage } = scene({
+    ...{ up: lab.baseUrl, options: OPTIONS, key: KEY, path: `${lab.baseUrl}/public/v1`, lab: path(files.apiKeyFile) },
+    ...{ policy: path(files.policyFile), none: path("no/health"), port: new URL(lab.baseUrl).port },
   });
-
-  it("refuses results of enclaves that started longer ago than --max-age", async () => {
-    const limited = await started([...KEY, "--max-age", "1s"]);
-    expect((await send(through(limited.url), "submit/update_wallet", rename())).status).toBe(502);
-    expect(limited.process.stderr).toContain("policy.age");
-    expect((await limited.process.end()).code).toBe(0);
-  });
-
-  it("verifies with boot proofs of files", async () => {
-    const proofs = lab.enclaves.map(({ ephemeralKey }) => query(lab, "get_boot_proof", { ephemeralKey }));
-    const bootProofs = (await Promise.all(proofs)).map(({ body }) => body["bootProof"] as Json);
-    writeFileSync(path("boot.json"), JSON.stringify({ bootProofs }));
-    const offline = await started(["--boot-proof", path("boot.json")]);
-    expect((await send(through(offline.url), "submit/update_wallet", rename())).status).toBe(200);
-    expect((await offline.process.end("SIGINT")).code).toBe(0);
-  });
-
-  const refused: readonly (readonly [what: string, args: readonly string[], message: string])[] = [
-    ["no upstream", ["--policy", path("policy.json"), ...KEY], "--upstream URL is required"],
-    ["no policy", ["--upstream", lab.baseUrl, ...KEY], "--policy FILE is required"],
-    ["no evidence", OPTIONS, "--api-key-file FILE or --boot-proof FILE… is required"],
-    ["two sources", [...OPTIONS, ...KEY, "--boot-proof", "boot.json"], "exclude each other"],
-    ["a key as a word", [...OPTIONS, "--api-key", "00"], "every process of this machine can read a key"],
+  usage("proxy", [
+    ["--policy $policy $key", "--upstream URL is required"],
+    ["--upstream $up $key", "--policy FILE is required"],
+    ["$options", "--api-key-file FILE or --boot-proof FILE… is required"],
+    ["$options $key --boot-proof boot.json", "exclude each other"],
+    ["$options --api-key 00", "every process of this machine can read a key"],
+    ["--upstream http://api.example.com --policy p $key", "http:// is for this machine"],
+    ["--upstream $path --policy p $key", "must not end in /public/v1"],
+    ["$options $key --port 65536", "--port 65536: expected a number from 0 to 65535"],
+    ["$options $key --port $port", "in use by another process"],
+    ["--upstream $up --policy $lab $key", "this is an API key file"],
+    ["$options $key --health-file $none", "--health-file"],
+    ["$options --boot-proof $policy", "this is a policy"],
+    ["$options $key --accept service", "--accept requires --verify-addresses"],
     [
-      "http:// elsewhere",
-      ["--upstream", "http://api.example.com", "--policy", "p", ...KEY],
-      "http:// is for this machine",
+      "$options --boot-proof boot.json --verify-addresses",
+      "--verify-addresses requires --api-key-file: it lists wallets",
     ],
-    [
-      "an address with its path",
-      ["--upstream", `${lab.baseUrl}/public/v1`, "--policy", "p", ...KEY],
-      "must not end in /public/v1",
-    ],
-    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: expected a number from 0 to 65535"],
-    ["a port in use", [...OPTIONS, ...KEY, "--port", new URL(lab.baseUrl).port], "in use by another process"],
-    [
-      "a policy that is none",
-      ["--upstream", lab.baseUrl, "--policy", path(files.apiKeyFile), ...KEY],
-      "this is an API key file",
-    ],
-    ["a health file in no folder", [...OPTIONS, ...KEY, "--health-file", path("no/health")], "--health-file"],
-    ["no boot proof", [...OPTIONS, "--boot-proof", path(files.policyFile)], "this is a policy"],
-  ];
-  it.each(refused)("exits with 2: %s", async (_, args, message) => {
-    const { code, stderr, stdout } = await bootproof(["proxy", ...args]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain(message);
-  });
+    ["$options $key --verify-addresses --accept contradicted", "--accept contradicted"],
+  ]);
 });

@@ -7,8 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { SYSTEM } from "../../src/run/node.js";
-import { faultyServer } from "../faults/servers.js";
-import { Process, killAll, pause } from "./process.js";
+import { Process, killAll } from "./process.js";
 import { type Answer, bootproof, connectionTo } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-watch-"));
@@ -145,57 +144,6 @@ describe("watch", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
     expect((await run("log", "verify", path)).code).toBe(0);
   });
-
-  const KILLS = process.env["BOOTPROOF_SOAK"] === "full" ? 100 : 10;
-  it(`loses and doubles nothing when it is killed ${KILLS} times, in mid-write too`, { timeout: 600_000 }, async () => {
-    const [path, told] = [newLog(), join(folder, "told-of-kills")];
-    writeFileSync(told, "");
-    const args = [...asked, "--log", path, "--on-refusal", `head -c 60 >> '${told}'; echo >> '${told}'`];
-    const whole = (): string => {
-      const text = textAt(path);
-      return text.slice(0, text.lastIndexOf("\n") + 1);
-    };
-    let [before, countBefore, toldBefore, announcedBefore]: [string, number, number, unknown[]] = ["", 0, 0, []];
-    const deliveries = (): number[] => [...textAt(told).matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n));
-    for (let round = 0; round < KILLS; round++) {
-      lab.setFault(round % 2 === 0 ? "stale-manifest" : null);
-      if (round % 2 === 1) await lab.restartEnclave(enclaveId);
-      const watching = new Process(args);
-      // At any moment of its start in one round of three, else about when it writes what is new.
-      const hasWritten = (): boolean => newsOf(path).length > countBefore;
-      if (round % 3 !== 2) await watching.until(hasWritten);
-      await pause(Math.random() * (round % 3 === 2 ? 1500 : 60));
-      await watching.end("SIGKILL");
-      if (!existsSync(path)) continue;
-      expect(whole().startsWith(before)).toBe(true);
-      [before, countBefore] = [whole(), newsOf(path).length];
-      // What the file says was announced was, and again is only what a kill cut off before its line.
-      const announced = announcedIn(path);
-      expect(announced.filter((n) => !deliveries().includes(n as number))).toEqual([]);
-      expect(
-        deliveries()
-          .slice(toldBefore)
-          .filter((n) => announcedBefore.includes(n)),
-      ).toEqual([]);
-      [toldBefore, announcedBefore] = [deliveries().length, announced];
-      // As a kill in the middle of a write leaves it.
-      const last = before.trimEnd().split("\n").at(-1)!;
-      if (round % 3 === 0) appendFileSync(path, last.slice(0, 1 + Math.floor(Math.random() * (last.length - 1))));
-    }
-    lab.setFault(null);
-    expect((await run(...args, "--once")).code).toBe(0);
-    expect(whole().startsWith(before)).toBe(true);
-    const { code, stdout } = await run("log", "verify", path);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^WHOLE/)]);
-    const news = newsOf(path).map(({ entry, verdict }) => `${verdict} ${String(entry)}`);
-    expect(news.length).toBeGreaterThan(1);
-    expect(news.filter((one, at) => one === news[at - 1])).toEqual([]);
-    const handedOn = deliveries();
-    expect(handedOn).toEqual(handedOn.toSorted((a, b) => a - b));
-    const refusals = newsOf(path).flatMap(({ verdict, n }) => (verdict === "rejected" ? n : []));
-    expect([[...new Set(handedOn)], announcedIn(path)]).toEqual([refusals, refusals]);
-    expect(existsSync(`${path}.lock`)).toBe(false);
-  });
 });
 
 it.skipIf(process.platform === "win32")(
@@ -242,24 +190,6 @@ it.skipIf(process.platform === "win32")(
 
 const eventsOf = (path: string): string[] => newsOf(path).map(({ event, verdict }) => event ?? verdict!);
 
-describe("the built command, without the service,", () => {
-  it("ends with 3 and a sentence at SIGTERM, or after --max-silence", async () => {
-    const hanging = await faultyServer({});
-    const blind = asked.with(asked.indexOf("--base-url") + 1, `http://127.0.0.1:${hanging.port}`);
-    const watching = new Process(blind);
-    await watching.until(() => hanging.connections > 0);
-    const unseen = /warning: \S+Z signer: NOT WATCHED: the watch ended before it received a boot proof\n$/;
-    expect(await watching.end()).toEqual({ code: 3, stdout: "", stderr: expect.stringMatching(unseen) });
-    const silence =
-      /NOT WATCHED: not seen since \S+Z, longer than --max-silence: the service does not respond\. The watch/;
-    expect(await run(...blind, "--max-silence", "2s")).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(silence),
-    });
-    await hanging.close();
-  });
-});
-
 describe.skipIf(process.platform === "win32")("SIGHUP", () => {
   const [one, two] = [new LabSigstore(), new LabSigstore()];
   const [rootOne, rootTwo] = [one, two].map(({ trustedRoot }) => JSON.stringify(trustedRoot)) as [string, string];
@@ -294,18 +224,5 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     expect(newsOf(path)[1]).toMatchObject({ changed: ["trustedRoots"] });
     expect((await watching.end()).code).toBe(1);
     expect((await run("log", "verify", path)).code).toBe(0);
-  });
-
-  it("says that a policy from stdin cannot be read again, and stays ready", async () => {
-    const path = newLog();
-    const shell = `exec "$0" "$@" < '${policy}'`;
-    const given = [...asked.map((word) => (word === policy ? "-" : word)), "--log", path];
-    const watching = new Process(given, { shell });
-    await watching.until(() => newsOf(path).length === 1);
-    watching.child.kill("SIGHUP");
-    const sentence = /warning: \S+Z nothing was reloaded, since stdin cannot be read again: restart/;
-    await watching.until(() => sentence.test(watching.stderr));
-    expect((await watching.end()).code).toBe(0);
-    expect(eventsOf(path)).toEqual(["verified"]);
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { signCheckpoint, vkeyOf } from "../../src/run/index.js";
 import { NO_LINES, type RunEvent, lineAfter } from "../../src/run/line.js";
 import { START, audited, chained, linesOf, textOf } from "../run/lines.js";
-import { bootproof, fileOf, refusal, refused } from "./support.js";
+import { fileOf, scene } from "./support.js";
 
 const lines = await linesOf(3);
 const folder = mkdtempSync(join(tmpdir(), "bootproof-log-"));
@@ -50,136 +50,98 @@ const note = {
 const alone = fileOf(textOf(lines), "alone.jsonl");
 const noNote = inFolder("no.note", "text\n");
 
-const NAMED: Readonly<Record<string, string | readonly string[]>> = {
+const keyed = ["--key", publicKey];
+const N = {
   ...note,
-  ...{ one, two, three, emptyThree, alone, noNote, all: [one, two, three] },
+  ...{ one, two, three, emptyThree, alone, noNote, all: [one, two, three], empty: fileOf("") },
   vkey: ["--key", inFolder("log.vkey", `${await vkeyOf("bootproof-log/b", own.publicKey)}\n`)],
-  ...{ privateKey, newPrivate, newPublic, foreignPublic, key: ["--key", publicKey], sign: ["--key", privateKey] },
-  rotated: ["--key", newPrivate, "--after", note.eight, "--key", publicKey],
+  ...{ privateKey, newPrivate, newPublic, foreignPublic, key: keyed, sign: ["--key", privateKey] },
+  rotated: ["--key", newPrivate, "--after", note.eight, ...keyed],
 };
-/** The words of a command line, in which `$one` is the path of that file. */
-const argv = (line: string): string[] =>
-  line.split(" ").flatMap((word) => (word[0] === "$" ? NAMED[word.slice(1)]! : [word]));
+const { having, run, table, usage } = scene(N);
 
 describe("log verify", () => {
   it("reads a log from stdin, and the results of an audit as well", async () => {
     const audit = await chained([audited(1), audited(2, { verdict: "rejected", failed: ["policy.pcrs"] })]);
-    for (const [stdin, count] of [
-      [textOf(lines), 3],
-      [textOf(audit), 2],
-    ] as const) {
-      const { code, stdout, stderr } = await bootproof(["log", "verify", "-"], { stdin });
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(new RegExp(`^WHOLE: stdin: ${count} lines, `));
-    }
+    for (const each of [lines, audit])
+      await having({ it: fileOf(textOf(each)) })("log verify - < $it", 0, `WHOLE: stdin: ${each.length} lines, `);
   });
 
   it("names the line that does not follow, in JSON too", async () => {
-    const file = fileOf(textOf([lines[0]!, lines[2]!]));
-    const { code, stdout } = await bootproof(["log", "verify", file]);
-    expect([code, stdout.split("\n").slice(0, 3)]).toEqual([
-      1,
-      [
-        `BROKEN: ${file}: line 2: it has the number 3, and 2 was expected: lines were removed or added`,
-        expect.stringMatching(/^Whole up to there: 1 line, /),
-        `Head: ${lines[0]!.hash}`,
-      ],
+    const it = fileOf(textOf([lines[0]!, lines[2]!]));
+    const { hash } = lines[0]!;
+    const { stdout } = await having({ it })("log verify $it", 1);
+    expect(stdout.split("\n").slice(0, 3)).toEqual([
+      `BROKEN: ${it}: line 2: it has the number 3, and 2 was expected: lines were removed or added`,
+      expect.stringMatching(/^Whole up to there: 1 line, /),
+      `Head: ${hash}`,
     ]);
-    const json = await bootproof(["log", "verify", file, "--format", "json"]);
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      ...{ format: "bootproof-run-verification/1", intact: false, complete: false },
-      ...{ entries: 1, head: lines[0]!.hash, fault: { line: 2, kind: "chain", file } },
+    const json = JSON.parse((await having({ it })("log verify $it --format json", 1)).stdout) as object;
+    expect(json).toMatchObject({
+      ...{ format: "bootproof-run-verification/1", intact: false, complete: false, entries: 1, head: hash },
+      fault: { line: 2, kind: "chain", file: it },
     });
   });
 
   it("shows that a line was changed by the next one, and says that it cannot show it of the last", async () => {
     const changed = (at: number): string =>
-      textOf(lines.map((line, index) => (index === at ? textOf([line]).trim().replace('"prod"', '"dev"') : line)));
-    const { code, stdout } = await bootproof(["log", "verify", "-"], { stdin: changed(1) });
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/: line 3: it does not follow line 2, .*\nWhole up to/)]);
-    expect(await bootproof(["log", "verify", "-"], { stdin: changed(2) })).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^WHOLE: [^]*\nNot checked: lines removed from the end, a changed last line, /),
-    });
-    const kept = ["log", "verify", "-", "--head", lines[2]!.hash];
-    expect((await bootproof(kept, { stdin: changed(2) })).code).toBe(1);
-    expect((await bootproof(kept, { stdin: textOf(lines) })).code).toBe(0);
+      fileOf(
+        textOf(lines)
+          .split("\n")
+          .map((line, index) => (index === at ? line.replace('"prod"', '"dev"') : line))
+          .join("\n"),
+      );
+    const verify = having({ middle: changed(1), last: changed(2), head: lines[2]!.hash });
+    await verify("log verify $middle", 1, /: line 3: it does not follow line 2, .* Whole up to/);
+    await verify("log verify $last", 0, /^WHOLE: .* Not checked: lines removed from the end, a changed last line, /);
+    await verify("log verify $last --head $head", 1);
+    await verify("log verify $alone --head $head", 0);
+    // An empty file is none, but not where a head was kept.
+    await verify("log verify $empty", 2);
+    await verify("log verify $empty --head $head", 1);
   });
 
-  it("takes an empty file for none, but not where a head was kept", async () => {
-    const empty = fileOf("");
-    expect(await bootproof(["log", "verify", empty])).toMatchObject({ code: 2, stdout: "" });
-    expect((await bootproof(["log", "verify", empty, "--head", lines[2]!.hash])).code).toBe(1);
-  });
-
-  it.each<[string, string, number, RegExp]>([
-    ["all files", "$all", 0, /^WHOLE: .*: 10 lines/],
-    ["all files, the last of which is empty", "$one $two $emptyThree", 0, /^WHOLE: .*: 8 lines/],
-    ["a middle file", "$two", 1, /^INCOMPLETE: \S+: lines 1 to 4, which.*\nVerified: 4 lines/],
-    ["a middle file, with --partial", "$two $three --partial", 0, /^INCOMPLETE: .*: lines 1 to 4, which are in/],
-    ["files of which one is missing", "$one $three --partial", 1, /^BROKEN: \S+b\.3: line 5: it has the number 9/],
+  const TWO_CHAINS = /^BROKEN: \S+alone\.jsonl: line 5: two chains were given: .*--after FILE/;
+  const PARTLY = "lines 5 to 8, and the checkpoint is of line 10";
+  table([
+    ["log verify $all", 0, /^WHOLE: .*: 10 lines/],
+    ["log verify $one $two $emptyThree", 0, /^WHOLE: .*: 8 lines/],
+    ["log verify $two", 1, /^INCOMPLETE: \S+: lines 1 to 4, which.* Verified: 4 lines/],
+    ["log verify $two $three --partial", 0, /^INCOMPLETE: .*: lines 1 to 4, which are in/],
+    ["log verify $one $three --partial", 1, /^BROKEN: \S+b\.3: line 5: it has the number 9/],
+    ["log verify $one $alone --partial", 1, TWO_CHAINS],
+    ["log verify $all --checkpoint $ten $key", 0, /^WHOLE: /],
+    ["log verify $all --checkpoint $ten $vkey", 0, /^WHOLE: /],
+    ["log verify $all --checkpoint $four $key", 0, /^WHOLE: .*lines behind line 4, which the/],
+    ["log verify $all --checkpoint $fourOfOther $key", 1, /^BROKEN: .*line 4: its hash is/],
+    ["log verify $all --checkpoint $ten", 1, /^INCOMPLETE: .*was not checked; pass/],
+    ["log verify $one $two --checkpoint $ten $key", 1, /^BROKEN: .* lines 1 to 8, and the checkpoint is of line 10/],
+    ["log verify $three --after $eight $key", 0, /^WHOLE: .*: 2 lines.*vouches for them/],
+    ["log verify $two $three --after $eight $key", 0, /^WHOLE: .*: 6 lines/],
+    ["log verify $all --after $four $key", 0, /^WHOLE: .*: 10/],
+    ["log verify $emptyThree --after $eight $key", 0, /^WHOLE: .*: 0 lines/],
+    ["log verify $two --after $ten $key", 1, /^BROKEN: /, PARTLY],
+    ["log verify $three --after $eight --checkpoint $tenByNew --key $newPublic $key", 0, /^WHOLE: /],
+    ["log verify $all --checkpoint $ten --key $foreignPublic", 1, /\.note: .*not signed by this/],
+    ["log verify $three --after $eight --key $foreignPublic", 1, /\.note: .*not signed by/],
     [
-      "two chains",
-      "$one $alone --partial",
+      "log verify $all --checkpoint $elsewhere $key --origin bootproof-log/b",
       1,
-      /^BROKEN: \S+alone\.jsonl: line 5: two chains were given: .*--after FILE/,
+      "its origin is bootproof-log/a, expected bootproof-log/b",
     ],
-    ["a checkpoint", "$all --checkpoint $ten $key", 0, /^WHOLE: /],
-    ["a checkpoint and a vkey of its log", "$all --checkpoint $ten $vkey", 0, /^WHOLE: /],
-    [
-      "a checkpoint, and has grown since",
-      "$all --checkpoint $four $key",
-      0,
-      /^WHOLE: [^]*lines behind line 4, which the/,
-    ],
-    ["another log than the checkpoint's", "$all --checkpoint $fourOfOther $key", 1, /^BROKEN: .*line 4: its hash is/],
-    ["a checkpoint without a key", "$all --checkpoint $ten", 1, /^INCOMPLETE: .*was not checked; pass/],
-    ["a cut log", "$one $two --checkpoint $ten $key", 1, /^BROKEN: .* lines 1 to 8, and the checkpoint is of line 10/],
-    ["an archived beginning", "$three --after $eight $key", 0, /^WHOLE: .*: 2 lines.*\n.*\n.*vouches for them/],
-    ["a note inside the files", "$two $three --after $eight $key", 0, /^WHOLE: .*: 6 lines/],
-    ["a note, and the files from their beginning", "$all --after $four $key", 0, /^WHOLE: .*: 10/],
-    ["a note, and an empty file", "$emptyThree --after $eight $key", 0, /^WHOLE: .*: 0 lines/],
-    [
-      "a note behind the files",
-      "$two --after $ten $key",
-      1,
-      /^BROKEN: .* lines 5 to 8, and the checkpoint is of line 10/,
-    ],
-    ["two keys", "$three --after $eight --checkpoint $tenByNew --key $newPublic $key", 0, /^WHOLE: /],
-  ])("of %s", async (_, args, code, words) => {
-    const answer = await bootproof(["log", "verify", ...argv(args)]);
-    expect([answer.code, answer.stdout, answer.stderr]).toEqual([code, expect.stringMatching(words), ""]);
-  });
-
-  it.each<[string, string, RegExp]>([
-    ["by another key", "$all --checkpoint $ten --key $foreignPublic", /\.note: .*not signed by this/],
-    ["before the files, by another key", "$three --after $eight --key $foreignPublic", /\.note: .*not signed by/],
-    [
-      "of another origin",
-      "$all --checkpoint $elsewhere $key --origin bootproof-log/b",
-      /its origin is bootproof-log\/a, expected bootproof-log\/b/,
-    ],
-    [
-      "of another log than the vkey's",
-      "$all --checkpoint $elsewhere $vkey",
-      /its origin is bootproof-log\/a, expected/,
-    ],
-  ])("refuses a note %s", (_, args, words) => refused(1, bootproof(["log", "verify", ...argv(args)]), words));
-
-  it.each<[string, string, string | RegExp]>([
-    ["no file", "/no/such/file", "there is no such file or folder"],
-    ["a folder", "/", "a directory, not a file"],
-    [
-      "what is no log",
-      "$alone $noNote",
-      /Expected the file that bootproof watch --log or bootproof audit --out writes\./,
-    ],
-    ["no head", "x --head 5e88", "--head: expected 64 hex digits"],
-    ["no duration", "x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
-    ["a note before the files without a key", "$three --after $eight", "--after: --key FILE is required"],
-    ["a private key", "$one --checkpoint $four $sign", /got PRIVATE KEY,/],
-    ["a key without a note", "$one $key", /--key: only with --checkpoint or --after/],
-  ])("refuses %s", (_, args, message) => refused(2, bootproof(["log", "verify", ...argv(args)]), message));
+    ["log verify $all --checkpoint $elsewhere $vkey", 1, "its origin is bootproof-log/a, expected"],
+  ]);
+  usage("log", [
+    ["verify /no/such/file", "there is no such file or folder"],
+    ["verify /", "a directory, not a file"],
+    ["verify $alone $noNote", "Expected the file that bootproof watch --log or bootproof audit --out writes."],
+    ["verify x --head 5e88", "--head: expected 64 hex digits"],
+    ["verify x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
+    ["verify $three --after $eight", "--after: --key FILE is required"],
+    ["verify $one --checkpoint $four $sign", "got PRIVATE KEY,"],
+    ["verify $one $key", "--key: only with --checkpoint or --after"],
+    ["compare $ten $ten $key", /unknown command|compare/],
+  ]);
 });
 
 describe("log verify --max-gap", () => {
@@ -200,33 +162,26 @@ describe("log verify --max-gap", () => {
     );
 
   it.each<[string, RunEvent, number[], number, number, RegExp]>([
-    ["runs", alive, [0, 60], 90, 0, /^WHOLE: .*\n.*\nNewest start or sign of life: \S+06:06/],
+    ["runs", alive, [0, 60], 90, 0, /^WHOLE: .* Newest start or sign of life: \S+06:06/],
     ["is down since two hours", alive, [0, 60], 180, 1, gap(60, 180)],
     ["was down", alive, [0, 60, 240], 250, 1, gap(60, 240)],
     ["has no sign of life", outage, [0, 500], 501, 1, /^INCOMPLETE: .*: whether the watch was running/],
-    ["has a time that goes backwards", alive, [60, 0], 1, 0, /^WHOLE: [^]*\nTime goes backwards after line 1: from /],
+    ["has a time that goes backwards", alive, [60, 0], 1, 0, /^WHOLE: .* Time goes backwards after line 1: from /],
   ])("of a watch that %s", async (_, event, minutes, now, code, words) => {
-    const args = ["log", "verify", await logOf(event, minutes), "--max-gap", "90m"];
-    const answer = await bootproof(args, { now: at(now) });
-    expect([answer.code, answer.stdout]).toEqual([code, expect.stringMatching(words)]);
-    const json = await bootproof([...args, "--format", "json"], { now: at(now) });
+    const then = scene({ it: await logOf(event, minutes) }, { now: at(now) });
+    const answer = await then.run("log verify $it --max-gap 90m", code, words);
+    const json = await then.run("log verify $it --max-gap 90m --format json", code);
     const gaps = /^GAP/.test(answer.stdout) ? [expect.objectContaining({ entry: 2 })] : [];
     expect(JSON.parse(json.stdout)).toMatchObject({ gaps });
   });
 });
 
 describe("log checkpoint", () => {
-  const signed = (...more: string[]): ReturnType<typeof bootproof> => bootproof(["log", "checkpoint", ...more]);
-  const key = ["--key", privateKey];
-  const whole = [one, two, three];
-
   it("signs the last line", async () => {
-    const { code, stdout, stderr } = await signed(...whole, ...key);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toBe(readFileSync(note.ten, "utf8"));
+    const read = (path: string): string => readFileSync(path, "utf8");
+    expect((await run("log checkpoint $all $sign", 0)).stdout).toBe(read(note.ten));
     // The last file was just begun.
-    const { stdout: eight } = await signed(one, two, emptyThree, ...key);
-    expect(eight).toBe(readFileSync(note.eight, "utf8"));
+    expect((await run("log checkpoint $one $two $emptyThree $sign", 0)).stdout).toBe(read(note.eight));
   });
 
   it.each<[string, string | null, string, number, RegExp]>([
@@ -252,25 +207,19 @@ describe("log checkpoint", () => {
   ])("replaces at --out, or does not: %s", async (_, there, args, code, words) => {
     const before = there === null ? null : readFileSync(there, "utf8");
     const out = before === null ? join(folder, `new-${++notes}.note`) : inFolder(`at-${++notes}.note`, before);
-    const answer = await signed(...argv(args), "--out", out);
-    expect([answer.code, answer.stdout, answer.stderr]).toEqual([code, "", expect.stringMatching(words)]);
+    const answer = await having({ out })(`log checkpoint ${args} --out $out`, code, words);
     if (/^(?:BROKEN|INCOMPLETE)/.test(answer.stderr)) expect(answer.stderr).toMatch(/\nNothing was signed\.\n$/);
     const signedBy = args.includes("$rotated") ? note.tenByNew : note.ten;
     const after = code === 0 ? readFileSync(signedBy, "utf8") : before;
     expect(existsSync(out) ? readFileSync(out, "utf8") : null).toBe(after);
   });
 
-  it.each<[string, string, RegExp]>([
-    ["no key", "$one", /--key FILE is required/],
-    ["a public key", "$one $key", /public\.pem: got PUBLIC KEY, expected an Ed/],
-    ["two private keys", "$all $sign --key $newPrivate --after $four", /got PRIVATE KEY,/],
-    ["two keys without an earlier note", "$all $sign --key $newPublic", /--key: a second key only with --after/],
-    ["stdin without a name", "- $sign", /--origin is required/],
-  ])("refuses %s", async (_, args, message) => {
-    const stderr = await refusal(2, signed(...argv(args)), message);
-    expect(stderr).not.toContain(own.privateKey.split("\n")[1]);
-  });
+  const SECRET = `!${own.privateKey.split("\n")[1]!}`;
+  usage("log checkpoint", [
+    ["$one", "--key FILE is required", SECRET],
+    ["$one $key", /public\.pem: got PUBLIC KEY, expected an Ed/, SECRET],
+    ["$all $sign --key $newPrivate --after $four", "got PRIVATE KEY,", SECRET],
+    ["$all $sign --key $newPublic", "--key: a second key only with --after", SECRET],
+    ["- $sign", "--origin is required", SECRET],
+  ]);
 });
-
-it("what is no command any more is unknown", () =>
-  refused(2, bootproof(["log", "compare", note.ten, note.ten, "--key", publicKey]), /unknown command|compare/));

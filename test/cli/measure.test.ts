@@ -1,6 +1,5 @@
 /** `measure`, and what `inspect` and the other commands make of an enclave image. */
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { compareMeasured } from "../../src/author/index.js";
@@ -17,328 +16,262 @@ import {
   signed,
   utf8,
 } from "../support/images.js";
-import { bootproof, fileOf, refused } from "./support.js";
+import { type Row, fileOf, scene } from "./support.js";
 
 const signer = newSigner("P-384");
-const IMAGE = fileOf(imageOf({ sections: SECTIONS }), "app.eif");
-const SIGNED = fileOf(imageOf({ sections: signed(signer) }), "signed.eif");
-const BINARY = fileOf("a program", "app");
 const ROLE = "arn:aws:iam::123456789012:role/Name";
 const extended = (text: string): string => createHash("sha384").update(Buffer.alloc(48)).update(text).digest("hex");
 const PCRS = pcrsOf(SECTIONS);
-const ZEROS = "00".repeat(48);
-const OTHER = "ab".repeat(48);
+const [ZEROS, OTHER] = ["00".repeat(48), "ab".repeat(48)];
 const SIGNER = pcrsOf(SECTIONS, signer.certificate)[8]!;
 const HASH = createHash("sha256").update("a program").digest("hex");
 
 const lab = new Forge();
 const { anchorPem } = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
 const { manifestSet } = labDeployment(lab);
+/** A deployment that pins these, and is well-formed whatever they are. */
+const deployment = (name: string, pins: object): object => ({
+  name,
+  manifestSet,
+  namespace: "n",
+  minNonce: 1,
+  ...pins,
+});
+const policyOf = (...deployments: readonly object[]): string => fileOf(labPolicy(anchorPem, deployments as never));
+const good = deployment("good", { pcrs: { 0: PCRS[0], 1: PCRS[1], 2: PCRS[2] }, pivotHash: HASH });
+const old = deployment("old", { pcrs: { 0: OTHER, 1: PCRS[1], 2: PCRS[2] } });
+const older = deployment("older", { pcrs: { 0: OTHER, 1: OTHER, 2: OTHER } });
+const parts = deployment("parts", { pcrs: { 1: PCRS[1], 2: PCRS[2] } });
+
+const image = imageOf({ sections: SECTIONS });
+const eif = (...sections: Parameters<typeof imageOf>[0]["sections"]): string => fileOf(imageOf({ sections }));
+const cmdline = { ...CMDLINE, data: utf8("\u001b[31mred\u202e") };
+const N = {
+  ...{
+    image: fileOf(image, "app.eif"),
+    signed: eif(...signed(signer)),
+    binary: fileOf("a program", "app"),
+    role: ROLE,
+  },
+  ...{ id: "i-0123456789abcdef0", bare: eif(KERNEL, CMDLINE, METADATA, RAMDISK), cut: fileOf(image.subarray(0, 100)) },
+  valid: eif(...signed(newSigner("P-256", new Date("2045-01-01")))),
+  ...{ good: policyOf(old, good), older: policyOf(older, old), oldest: policyOf(older), parts: policyOf(parts) },
+  ...{ none: policyOf(deployment("none", { pivotHash: HASH })), malformed: fileOf({ deployments: [] }) },
+  escaped: eif(KERNEL, cmdline, { ...METADATA, data: utf8('{"\\u001b[2J":"\u202e"}') }, RAMDISK),
+  raw: eif(KERNEL, cmdline, { ...METADATA, data: utf8('{"\u001b[2J":"\u202e"}') }, RAMDISK),
+  faulty: fileOf(imageOf({ sections: SECTIONS, reserved: 1, flags: 2, crc: 0 })),
+  large: eif(...SECTIONS, { ...RAMDISK, data: new Uint8Array(9 * 1024 * 1024) }),
+};
+const { having, run, table, usage } = scene(N);
 
 interface Measurement {
-  readonly format: string;
   readonly pcrs: Record<string, string>;
-  readonly pivotHash: string | null;
   readonly image: Record<string, unknown> | null;
-  readonly comparison: { readonly fits: boolean; readonly nearest: { readonly name: string } } | null;
+  readonly comparison: { readonly nearest: object } | null;
 }
-
-/** A deployment that pins these, and is well-formed whatever they are. */
-function deployment(name: string, pins: object): object {
-  return { name, manifestSet, namespace: "n", minNonce: 1, ...pins };
-}
-
-const policyOf = (...deployments: readonly object[]): string => fileOf(labPolicy(anchorPem, deployments as never));
-
-const given = (...argv: string[]) => bootproof(["measure", ...argv]);
-const json = async (...argv: string[]): Promise<Measurement> =>
-  JSON.parse((await given(...argv, "--format", "json")).stdout) as Measurement;
+const json = async (words: string): Promise<Measurement> => {
+  return JSON.parse((await run(`measure ${words} --format json`, 0)).stdout) as Measurement;
+};
 
 describe("measure", () => {
   it("says in text what the PCRs are, and what they do not prove", async () => {
-    const { code, stdout, stderr } = await given(IMAGE, "--binary", BINARY, "--role-arn", ROLE);
-    expect([code, stderr]).toEqual([0, ""]);
+    const { stdout } = await run("measure $image --binary $binary --role-arn $role", 0);
     for (const value of [...Object.values(PCRS), HASH, extended(ROLE)]) expect(stdout).toContain(`  ${value}\n`);
-    expect(stdout).toContain(`the IAM role of the parent instance: ${ROLE}`);
-    expect(stdout).toContain("none: PCR8 stays zero");
-    expect(stdout).toContain("This does not prove that an enclave runs the image");
+    for (const words of [
+      `of the parent instance: ${ROLE}`,
+      "none: PCR8 stays zero",
+      "does not prove that an enclave runs",
+    ])
+      expect(stdout).toContain(words);
     expect(stdout).not.toMatch(/PCR8\n|PCR4|PINNED|DIFFERENT/);
   });
 
   it("says in JSON all of it", async () => {
-    const measured = await json(SIGNED, "--instance-id", "i-0123456789abcdef0", "--binary", BINARY);
+    const measured = await json("$signed --instance-id $id --binary $binary");
     expect(measured).toMatchObject({
       format: "bootproof-measurement/1",
-      pcrs: { ...pcrsOf(SECTIONS, signer.certificate), 4: extended("i-0123456789abcdef0") },
-      pivotHash: HASH,
-      binary: { file: BINARY },
-      roleArn: null,
-      instanceId: "i-0123456789abcdef0",
-      policy: null,
-      comparison: null,
+      pcrs: { ...pcrsOf(SECTIONS, signer.certificate), 4: extended(N.id) },
+      ...{ pivotHash: HASH, binary: { file: N.binary }, roleArn: null, instanceId: N.id },
+      ...{ policy: null, comparison: null },
     });
     expect(measured.image).toMatchObject({
-      file: SIGNED,
-      version: 4,
-      architecture: "x86_64",
+      ...{ file: N.signed, version: 4, architecture: "x86_64", metadata: { ImageName: "app" } },
       commandLine: "reboot=k panic=30 pci=off console=ttyS0",
-      metadata: { ImageName: "app" },
       signature: { algorithm: "ES384", subject: "CN=builder", isValidNow: false },
     });
   });
 
-  it("notes that a certificate has ended, and refuses nothing for it", async () => {
-    const { code, stdout } = await given(SIGNED);
-    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringContaining("not now. Neither this")]);
-    const valid = fileOf(imageOf({ sections: signed(newSigner("P-256", new Date("2045-01-01"))) }));
-    expect((await given(valid)).stdout).not.toContain("NOTE");
-  });
-
-  it("says of an image without an application that its PCR2 is a constant", async () => {
-    const { stdout } = await given(fileOf(imageOf({ sections: [KERNEL, CMDLINE, METADATA, RAMDISK] })));
-    expect(stdout).toContain("no second ramdisk: a constant");
-  });
-
   it("reads stdin, of an image or a binary", async () => {
-    const stdin = imageOf({ sections: SECTIONS });
-    const { code, stdout } = await bootproof(["measure", "-", "--format", "json"], { stdin });
-    expect([code, (JSON.parse(stdout) as Measurement).pcrs]).toEqual([0, PCRS]);
-    const binary = await bootproof(["measure", "--binary", "-"], { stdin: "a program" });
-    expect(binary.stdout).toContain(`  ${HASH}\n`);
-    expect(binary.stdout).not.toContain("PCR");
+    const { stdout } = await run("measure - --format json < $image", 0);
+    expect((JSON.parse(stdout) as Measurement).pcrs).toEqual(PCRS);
+    await run("measure --binary - < $binary", 0, HASH, "!PCR");
   });
 
-  it("prints nothing that the image chose as it is", async () => {
-    const cmdline = { ...CMDLINE, data: utf8("\u001b[31mred\u202e") };
-    const metadata = { ...METADATA, data: utf8('{"\u001b[2J":"\u202e"}').map((byte) => byte) };
-    const escaped = { ...metadata, data: utf8('{"\\u001b[2J":"\u202e"}') };
-    for (const command of ["measure", "inspect"])
-      for (const format of ["text", "json"]) {
-        const image = fileOf(imageOf({ sections: [KERNEL, cmdline, escaped, RAMDISK] }));
-        const { code, stdout } = await bootproof([command, image, "--format", format]);
-        expect(code).toBe(0);
-        expect(stdout).not.toMatch(/\u001b|\u202e/);
-      }
-    expect((await given(fileOf(imageOf({ sections: [KERNEL, cmdline, metadata, RAMDISK] })))).code).toBe(2);
-  });
-});
-
-describe("measure is told what is wrong", () => {
-  it.each([
-    [[], "nothing to measure: FILE, --binary, --role-arn or --instance-id is required"],
-    [["-", "--binary", "-"], "only one file can be - (stdin)"],
-    [[IMAGE, "--role-arn", "Name"], "--role-arn: expected the ARN of an IAM role"],
-    [[IMAGE, "--role-arn", ""], "--role-arn: empty: a shell variable may be unset\nSee"],
-    [["--instance-id", "i-1"], "--instance-id: expected the id of an instance"],
-    [[IMAGE, "--role-arn", ROLE, "--role-arn", ROLE], "--role-arn is repeated"],
-    [[BINARY], "not an enclave image file: one begins with .eif"],
-    [[IMAGE, "--policy", IMAGE], `${IMAGE}: this is an enclave image: bootproof measure shows its PCRs`],
-  ])("%j", (argv, message) => refused(2, given(...argv), message));
-
-  it("every fault of an image, each in its line, and as JSON", async () => {
-    const image = fileOf(imageOf({ sections: SECTIONS, reserved: 1, flags: 2, crc: 0 }));
-    const { code, stdout, stderr } = await given(image, "--format", "json");
-    expect(code).toBe(2);
-    expect(stderr.trim().split("\n")).toEqual([
-      `bootproof: ${image}: header.flags: 0x2: bits without a meaning are set`,
-      `bootproof: ${image}: header.reserved: not zero`,
-      expect.stringContaining(`bootproof: ${image}: header.crc: 0x00000000`),
-    ]);
-    expect(JSON.parse(stdout)).toMatchObject({ format: "bootproof-error/1", exitCode: 2 });
-  });
+  table([
+    ["measure $signed", 0, "not now. Neither this"],
+    ["measure $valid", 0, "!NOTE"],
+    ["measure $bare", 0, "no second ramdisk: a constant"],
+    ...["measure $escaped", "inspect $escaped"].flatMap((line): Row[] => [
+      [line, 0, "!\u001b", "!\u202e"],
+      [`${line} --format json`, 0, "!\u001b", "!\u202e"],
+    ]),
+    ["measure $raw", 2],
+    ["measure $faulty --format json", 2, "bootproof: $faulty: header.flags: 0x2: bits without a meaning are set"],
+    ["measure $faulty", 2, "$faulty: header.reserved: not zero", "$faulty: header.crc: 0x00000000"],
+  ]);
+  usage("measure", [
+    ["", "nothing to measure: FILE, --binary, --role-arn or --instance-id is required"],
+    ["$image --role-arn Name", "--role-arn: expected the ARN of an IAM role"],
+    ["--instance-id i-1", "--instance-id: expected the id of an instance"],
+    ["$image --role-arn $role --role-arn $role", "--role-arn is repeated"],
+    ["$binary", "not an enclave image file: one begins with .eif"],
+    ["$image --policy $image", "$image: this is an enclave image: bootproof measure shows its PCRs"],
+    ["$binary --policy $malformed", "policy: ", "not an enclave image file"],
+  ]);
 });
 
 describe("measure --policy", () => {
-  const good = deployment("good", { pcrs: { 0: PCRS[0], 1: PCRS[1], 2: PCRS[2] }, pivotHash: HASH });
-  const old = deployment("old", { pcrs: { 0: OTHER, 1: PCRS[1], 2: PCRS[2] } });
-  const older = deployment("older", { pcrs: { 0: OTHER, 1: OTHER, 2: OTHER } });
+  table([
+    ["measure $image --policy $good", 0, /^PINNED: .* as deployment "good"/, "but not compared: pivotHash (--binary)"],
+    ["measure $image --binary $binary --policy $good", 0],
+    ["measure $image --policy $older", 1, /^DIFFERENT: no deployment of/, "!PCR0 alone"],
+    ["measure $image --policy $parts", 1, 'The nearest is "parts": does not pin pcrs.0: any value would pass'],
+    ["measure $image --policy $parts", 1, "PCR0 alone covers the whole image."],
+  ]);
 
-  it("is 0 where a deployment pins it, and says which, and what it did not compare", async () => {
-    const { code, stdout } = await given(IMAGE, "--policy", policyOf(old, good));
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^PINNED: .* as\ndeployment "good"|^PINNED: [^]*deployment\s"good"/);
-    expect(stdout).toContain("pinned, but not compared: pivotHash (--binary)");
-    expect((await given(IMAGE, "--binary", BINARY, "--policy", policyOf(old, good))).code).toBe(0);
-  });
-
-  it("is 1 where none does, and tells the nearest, expected and found", async () => {
-    const { code, stdout } = await given(IMAGE, "--policy", policyOf(older, old));
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^DIFFERENT: no deployment of/);
+  it("tells the nearest, expected and found", async () => {
+    const { stdout } = await run("measure $image --policy $older", 1);
     expect(stdout.replaceAll(/\s+/g, "")).toContain(`Thenearestis"old":pcrs.0expected${OTHER}found${PCRS[0]}`);
-    const { comparison } = await json(IMAGE, "--policy", policyOf(older, old));
-    expect(comparison).toMatchObject({ fits: false, nearest: { name: "old" } });
+    const none = JSON.parse((await run("measure $image --policy $none --format json", 1)).stdout) as Measurement;
+    expect(none.comparison!.nearest).toMatchObject({ unpinned: ["pcrs.0", "pcrs.1", "pcrs.2"] });
   });
 
-  it.each<[string, readonly string[], object, boolean]>([
-    ["one of several values", [IMAGE], { pcrs: { 0: [OTHER, PCRS[0]] } }, true],
-    ["one of several images", [IMAGE], { pcrs: [{ 0: OTHER }, { 0: PCRS[0]! }] }, true],
+  const ofRole = "$image --role-arn $role";
+  const [one, two] = [PCRS[1]!, PCRS[2]!];
+  it.each<[string, string, object, boolean]>([
+    ["one of several values", "$image", { pcrs: { 0: [OTHER, PCRS[0]] } }, true],
+    ["one of several images", "$image", { pcrs: [{ 0: OTHER }, { 0: PCRS[0]! }] }, true],
     [
       "no image whole",
-      [IMAGE],
+      "$image",
       {
         pcrs: [
-          { 0: OTHER, 1: PCRS[1]! },
+          { 0: OTHER, 1: one },
           { 0: PCRS[0]!, 1: OTHER },
         ],
       },
       false,
     ],
-    ["no PCR of an image, which any passes", [IMAGE], { pivotHash: HASH }, false],
-    ["no more than who signed", [SIGNED], { pcrs: { 8: SIGNER } }, false],
-    ["who signed, too", [SIGNED], { pcrs: { 0: PCRS[0], 8: SIGNER } }, true],
-    ["the whole image, and its parts", [IMAGE], { pcrs: { 0: PCRS[0], 1: PCRS[1], 2: PCRS[2] } }, true],
-    ["one part of an image", [IMAGE], { pcrs: { 1: PCRS[1] } }, false],
-    ["the other part of an image", [IMAGE], { pcrs: { 2: PCRS[2] } }, false],
-    ["both parts of an image, and not the whole", [IMAGE], { pcrs: { 1: PCRS[1], 2: PCRS[2] } }, false],
-    ["both parts and who signed", [SIGNED], { pcrs: { 1: PCRS[1], 2: PCRS[2], 8: SIGNER } }, false],
-    ["the whole image, and another part", [IMAGE], { pcrs: { 0: PCRS[0], 2: OTHER } }, false],
-    ["the whole image, and another signer", [SIGNED], { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
-    ["the whole signed image, signed by nobody", [SIGNED], { pcrs: { 0: PCRS[0], 8: ZEROS } }, false],
-    ["the whole image, whoever signs it", [SIGNED], { pcrs: { 0: PCRS[0] } }, true],
-    ["the image of one alternative, the signer of another", [SIGNED], { pcrs: [{ 8: SIGNER }, { 0: OTHER }] }, false],
-    ["that nobody signed", [IMAGE], { pcrs: { 0: PCRS[0], 8: ZEROS } }, true],
-    ["that somebody signed", [IMAGE], { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
-    ["another binary", ["--binary", BINARY], { pivotHash: "ab".repeat(32) }, false],
-    ["this binary", ["--binary", BINARY], { pivotHash: ["ab".repeat(32), HASH] }, true],
-    ["no binary", ["--binary", BINARY], { pcrs: { 0: PCRS[0] } }, false],
-    ["the role", [IMAGE, "--role-arn", ROLE], { pcrs: { 0: PCRS[0], 3: extended(ROLE) } }, true],
-    ["another role", [IMAGE, "--role-arn", ROLE], { pcrs: { 0: PCRS[0], 3: extended(`${ROLE}2`) } }, false],
-    ["no role", [IMAGE, "--role-arn", ROLE], { pcrs: { 0: PCRS[0] } }, false],
-    ["a role that was not given", [IMAGE], { pcrs: { 0: PCRS[0], 3: OTHER } }, true],
-    ["another instance", [IMAGE, "--instance-id", "i-01234567"], { pcrs: { 0: PCRS[0], 4: OTHER } }, false],
-  ])("holds what was measured against a deployment that pins %s", async (_, argv, pins, fits) => {
-    const { code, stderr } = await given(...argv, "--policy", policyOf(deployment("one", pins)));
-    expect([code, stderr]).toEqual([fits ? 0 : 1, ""]);
+    ["no PCR of an image, which any passes", "$image", { pivotHash: HASH }, false],
+    ["no more than who signed", "$signed", { pcrs: { 8: SIGNER } }, false],
+    ["who signed, too", "$signed", { pcrs: { 0: PCRS[0], 8: SIGNER } }, true],
+    ["the whole image, and its parts", "$image", { pcrs: { 0: PCRS[0], 1: one, 2: two } }, true],
+    ["one part of an image", "$image", { pcrs: { 1: one } }, false],
+    ["the other part of an image", "$image", { pcrs: { 2: two } }, false],
+    ["both parts of an image, and not the whole", "$image", { pcrs: { 1: one, 2: two } }, false],
+    ["both parts and who signed", "$signed", { pcrs: { 1: one, 2: two, 8: SIGNER } }, false],
+    ["the whole image, and another part", "$image", { pcrs: { 0: PCRS[0], 2: OTHER } }, false],
+    ["the whole image, and another signer", "$signed", { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
+    ["the whole signed image, signed by nobody", "$signed", { pcrs: { 0: PCRS[0], 8: ZEROS } }, false],
+    ["the whole image, whoever signs it", "$signed", { pcrs: { 0: PCRS[0] } }, true],
+    ["the image of one, the signer of another", "$signed", { pcrs: [{ 8: SIGNER }, { 0: OTHER }] }, false],
+    ["that nobody signed", "$image", { pcrs: { 0: PCRS[0], 8: ZEROS } }, true],
+    ["that somebody signed", "$image", { pcrs: { 0: PCRS[0], 8: OTHER } }, false],
+    ["another binary", "--binary $binary", { pivotHash: "ab".repeat(32) }, false],
+    ["this binary", "--binary $binary", { pivotHash: ["ab".repeat(32), HASH] }, true],
+    ["no binary", "--binary $binary", { pcrs: { 0: PCRS[0] } }, false],
+    ["the role", ofRole, { pcrs: { 0: PCRS[0], 3: extended(ROLE) } }, true],
+    ["another role", ofRole, { pcrs: { 0: PCRS[0], 3: extended(`${ROLE}2`) } }, false],
+    ["no role", ofRole, { pcrs: { 0: PCRS[0] } }, false],
+    ["a role that was not given", "$image", { pcrs: { 0: PCRS[0], 3: OTHER } }, true],
+    ["another instance", "$image --instance-id i-01234567", { pcrs: { 0: PCRS[0], 4: OTHER } }, false],
+  ])("holds what was measured against a deployment that pins %s", async (_, words, pins, fits) => {
+    await having({ it: policyOf(deployment("one", pins)) })(`measure ${words} --policy $it`, fits ? 0 : 1);
   });
 
-  it.each<[string, readonly string[], readonly object[]]>([
-    ["matches in part", [IMAGE], [{ 1: PCRS[1] }, { 0: PCRS[0], 1: PCRS[1] }]],
-    ["matches in both parts", [IMAGE], [{ 1: PCRS[1], 2: PCRS[2] }, { 0: PCRS[0] }]],
-    ["names only who signed", [SIGNED], [{ 8: SIGNER }, { 0: PCRS[0], 8: SIGNER }]],
-    ["is another image", [IMAGE], [{ 0: OTHER }, { 0: PCRS[0] }]],
-    [
-      "has another signer",
-      [SIGNED],
-      [
-        { 0: PCRS[0], 8: OTHER },
-        { 0: PCRS[0], 8: SIGNER },
-      ],
-    ],
-    ["has no role", [IMAGE, "--role-arn", ROLE], [{ 0: PCRS[0] }, { 0: PCRS[0], 3: extended(ROLE) }]],
-  ])("takes the alternative that fits as a whole, in any order, where the other one %s", async (_, argv, images) => {
-    for (const pcrs of [images, images.toReversed()]) {
-      const { code, stdout } = await given(...argv, "--policy", policyOf(deployment("one", { pcrs })));
-      expect([code, stdout.slice(0, 7)]).toEqual([0, "PINNED:"]);
-    }
-    for (const pcrs of [images[0]!, [images[0], images[0]]]) {
-      const { code, stdout } = await given(...argv, "--policy", policyOf(deployment("one", { pcrs })));
-      expect([code, stdout.slice(0, 10)]).toEqual([1, "DIFFERENT:"]);
-    }
+  const [byOther, bySigner] = [
+    { 0: PCRS[0], 8: OTHER },
+    { 0: PCRS[0], 8: SIGNER },
+  ];
+  it.each<[string, string, readonly object[]]>([
+    ["matches in part", "$image", [{ 1: one }, { 0: PCRS[0], 1: one }]],
+    ["matches in both parts", "$image", [{ 1: one, 2: two }, { 0: PCRS[0] }]],
+    ["names only who signed", "$signed", [{ 8: SIGNER }, bySigner]],
+    ["is another image", "$image", [{ 0: OTHER }, { 0: PCRS[0] }]],
+    ["has another signer", "$signed", [byOther, bySigner]],
+    ["has no role", ofRole, [{ 0: PCRS[0] }, { 0: PCRS[0], 3: extended(ROLE) }]],
+  ])("takes the alternative that fits as a whole, in any order, where the other one %s", async (_, words, images) => {
+    const holds = async (pcrs: object, code: number): Promise<unknown> =>
+      having({ it: policyOf(deployment("one", { pcrs })) })(`measure ${words} --policy $it`, code);
+    for (const pcrs of [images, images.toReversed()]) await holds(pcrs, 0);
+    for (const pcrs of [images[0]!, [images[0], images[0]]]) await holds(pcrs, 1);
   });
 
   it("compares more, of alternatives that both fit, in any order", async () => {
     const images = [{ 0: PCRS[0], 3: OTHER }, { 0: PCRS[0] }];
-    for (const pcrs of [images, images.toReversed()])
-      expect(await json(IMAGE, "--policy", policyOf(deployment("one", { pcrs })))).toMatchObject({
-        comparison: { fits: true, nearest: { notCompared: [] } },
-      });
+    for (const pcrs of [images, images.toReversed()]) {
+      const it = policyOf(deployment("one", { pcrs }));
+      const { stdout } = await having({ it })("measure $image --policy $it --format json", 0);
+      expect(JSON.parse(stdout)).toMatchObject({ comparison: { fits: true, nearest: { notCompared: [] } } });
+    }
   });
-
-  it("says what is not pinned where the parts of an image are, and not the whole", async () => {
-    const pins = deployment("parts", { pcrs: { 1: PCRS[1], 2: PCRS[2] } });
-    const { stdout } = await given(IMAGE, "--policy", policyOf(pins));
-    const text = stdout.replaceAll(/\s+/g, " ");
-    expect(text).toContain('The nearest is "parts": does not pin pcrs.0: any value would pass');
-    expect(text).toContain("PCR0 alone covers the whole image.");
-    const { comparison } = await json(IMAGE, "--policy", policyOf(deployment("none", { pivotHash: HASH })));
-    expect(comparison!.nearest).toMatchObject({ unpinned: ["pcrs.0", "pcrs.1", "pcrs.2"] });
-    const other = await given(IMAGE, "--policy", policyOf(older));
-    expect(other.stdout).not.toContain("PCR0 alone");
-  });
-
-  it("says of a malformed policy what is wrong, and of the image too", () =>
-    refused(2, given(BINARY, "--policy", fileOf({ deployments: [] })), /policy: /, "not an enclave image file"));
 
   it("is a function of the library, that asks for a policy and something measured", () => {
-    const policy = parsePolicy(utf8(JSON.stringify(labPolicy(anchorPem, [good as never]))), {
-      readFile: () => anchorPem,
-    });
+    const text = utf8(JSON.stringify(labPolicy(anchorPem, [good as never])));
+    const policy = parsePolicy(text, { readFile: () => anchorPem });
     expect(() => compareMeasured(policy, {})).toThrow(TypeError);
     expect(() => compareMeasured({ ...policy }, { pcrs: {} })).toThrow(TypeError);
     const pcr = (index: number): Uint8Array => Buffer.from(PCRS[index]!, "hex");
     for (const part of [{ 1: pcr(1) }, { 2: pcr(2) }, { 8: Buffer.from(SIGNER, "hex") }, { 3: pcr(1), 1: pcr(1) }])
       expect(() => compareMeasured(policy, { pcrs: part })).toThrow("measured.pcrs: expected PCR0");
-    expect(compareMeasured(policy, { pcrs: { 0: pcr(0), 5: pcr(0) } }).nearest).toMatchObject({
-      fits: false,
-      unpinned: ["pcrs.5"],
-    });
+    const more = compareMeasured(policy, { pcrs: { 0: pcr(0), 5: pcr(0) } });
+    expect(more.nearest).toMatchObject({ fits: false, unpinned: ["pcrs.5"] });
     const { fits, nearest } = compareMeasured(policy, { pivotHash: Buffer.from(HASH, "hex") });
     expect([fits, nearest!.notCompared]).toEqual([true, ["pcrs.0", "pcrs.1", "pcrs.2"]]);
   });
 });
 
 describe("an enclave image", () => {
-  const large = fileOf(
-    imageOf({ sections: [...SECTIONS, { ...RAMDISK, data: new Uint8Array(9 * 1024 * 1024) }] }),
-    "large.eif",
-  );
-
-  it("is shown by inspect, whatever its size, as a file or from stdin", async () => {
-    for (const [path, stdin] of [[SIGNED], [large], ["-", imageOf({ sections: signed(signer) })]] as const) {
-      const { code, stdout } = await bootproof(["inspect", path], { stdin: stdin ?? "" });
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/^NOT VERIFIED[^]*\nenclave image \(EIF\)\n/);
-      for (const word of ["architecture   x86_64", "ImageName       app", "reboot=k", "type    ramdisk"])
-        expect(stdout).toContain(word);
-    }
-    expect((await bootproof(["inspect", SIGNED])).stdout).toContain("subject             CN=builder");
-  });
+  const SHOWN = /^NOT VERIFIED.* enclave image \(EIF\) .*architecture x86_64 .*type ramdisk .*ImageName app /;
+  const IS = "this is an enclave image";
+  table([
+    ["inspect $signed", 0, SHOWN, "reboot=k", "subject CN=builder"],
+    ["inspect $large", 0, SHOWN],
+    ["inspect - < $signed", 0, SHOWN],
+    ["inspect $cut", 0, "header: the file ends at byte 100, inside the header of 548 bytes"],
+    ...[
+      "verify --boot-proof FILE --no-policy",
+      "verify --attestation FILE --no-policy",
+      "verify FILE --no-policy",
+      "pin --boot-proof FILE",
+      "pin --release FILE --app signer",
+      "bundle --boot-proof FILE --no-policy",
+      "policy check FILE",
+    ].flatMap((line): Row[] => [
+      [line.replace("FILE", "$image"), 2, IS],
+      [line.replace("FILE", "$large"), 2, IS],
+    ]),
+    ["verify --boot-proof - --no-policy < $large", 2, `bootproof: stdin: ${IS}: bootproof measure shows its PCRs`],
+  ]);
 
   it("is shown by inspect with its faults, those of its signature too", async () => {
     const sections = signed(signer).map((section, index) => (index === 5 ? { ...section, data: utf8("x") } : section));
-    const image = imageOf({ sections, reserved: 1 });
-    const { stdout } = await bootproof(["inspect", fileOf(image), "--format", "json"]);
-    expect(JSON.parse(stdout)).toMatchObject({
+    const it = fileOf(imageOf({ sections, reserved: 1 }));
+    expect(JSON.parse((await having({ it })("inspect $it --format json", 0)).stdout)).toMatchObject({
       kind: "enclave image",
       faults: ["header.reserved: not zero", expect.stringMatching(/^signature: /)],
       says: { header: { version: 4 }, metadata: { ImageName: "app" } },
     });
-    const { stdout: cut } = await bootproof(["inspect", fileOf(image.subarray(0, 100))]);
-    expect(cut).toContain("!  header: the file ends at byte 100, inside the header of 548 bytes");
   });
 
-  it("leaves what inspect reads of stdin whole, of other files", async () => {
-    for (const stdin of ['{"policy":"bootproof/1","deployments":[]}', "{}x", "abc", ""]) {
-      const [piped, file] = [await bootproof(["inspect", "-"], { stdin }), await bootproof(["inspect", fileOf(stdin)])];
-      expect(piped.code).toBe(file.code);
-      expect(piped.stdout).toBe(file.stdout);
-    }
-  });
-
-  const folder = fileOf("x").replace(/[^/]*$/, "nested");
-  mkdirSync(folder);
-  writeFileSync(`${folder}/x.eif`, imageOf({ sections: SECTIONS }));
   it.each([
-    ["verify", "--boot-proof", "FILE", "--no-policy"],
-    ["verify", "--attestation", "FILE", "--no-policy"],
-    ["verify", "FILE", "--no-policy"],
-    ["pin", "--boot-proof", "FILE"],
-    ["pin", "--release", "FILE", "--app", "signer"],
-    ["bundle", "--boot-proof", "FILE", "--no-policy"],
-    ["policy", "check", "FILE"],
-  ])("is named where another file is wanted, though it is larger than any: %s %s", async (...words) => {
-    for (const file of [IMAGE, large]) {
-      await refused(2, bootproof(words.map((word) => (word === "FILE" ? file : word))), "this is an enclave image");
-    }
-  });
-
-  it("is named on stdin, too", async () => {
-    const stdin = imageOf({ sections: [...SECTIONS, { ...RAMDISK, data: new Uint8Array(1024 * 1024) }] });
-    const { code, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin });
-    expect([code, stderr]).toEqual([
-      2,
-      "bootproof: stdin: this is an enclave image: bootproof measure shows its PCRs\n",
-    ]);
+    ['{"policy":"bootproof/1","deployments":[]}', 0],
+    ["{}x", 2],
+    ["abc", 2],
+    ["", 2],
+  ])("leaves what inspect reads of stdin whole, of other files: %j", async (text, code) => {
+    const inspect = having({ it: fileOf(text) });
+    const { stdout } = await inspect("inspect $it", code);
+    expect((await inspect("inspect - < $it", code)).stdout).toBe(stdout);
   });
 });

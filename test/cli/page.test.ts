@@ -2,34 +2,11 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  CASES,
-  DEBUG,
-  MADE,
-  NONCE,
-  NONCED,
-  type Ran,
-  built,
-  pageFile,
-  pageOf,
-  withOtherEvidence,
-} from "../page/cases.js";
+import { CASES, DEBUG, MADE, NONCE, NONCED, built, pageOf, withOtherEvidence } from "../page/cases.js";
 import { bundleIn, withBlock } from "../page/data-of.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { Report } from "../../src/report/report.js";
 import { TestFeed, newSigner } from "../support/signed-policies.js";
-import { type Answer, BOOT_1, bootproof, fileOf, readJson, refused, words } from "./support.js";
-
-/** In one line. */
-const flat = (text: string): string => text.replace(/\s+/g, " ");
-const check = async (html: string | Uint8Array, ...args: readonly string[]): Promise<Ran> => {
-  const { code, ...written } = await bootproof(["verify", pageFile(html, "report.html"), ...args]);
-  return { status: code, ...written };
-};
-const AT = ["--now", MADE.at];
-const POLICY = ["--policy", MADE.policy, ...AT];
-const OWN = ["--bundle-policy", ...AT];
-const ANCHOR = ["--trust-anchor", MADE.anchor];
+import { type Names, type Row, failed, fileOf, readJson, scene } from "./support.js";
 
 /** Of the words by which a page was made those that its reader says again. */
 function callersWords(name: string): string[] {
@@ -38,196 +15,147 @@ function callersWords(name: string): string[] {
   const valued = ["--policy", "--trust-anchor", "--now", "--organization-id"];
   return args.filter((word, index) => [...flags, ...valued].includes(word) || valued.includes(args[index - 1]!));
 }
-const verify = (name: string, ...args: string[]): Promise<Ran> => check(pageOf(name), ...callersWords(name), ...args);
-
-async function htmlOf(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html"]);
-  expect([code, stderr]).toEqual([0, expect.stringMatching(/^VERIFIED with /)]);
-  return stdout;
-}
-
-const failuresOf = (json: string): string[] =>
-  (JSON.parse(json) as Report).checks.flatMap(({ id, status }) => (status === "fail" ? [id] : []));
+const [, , ...words] = CASES["verified"]!;
+const page = (html: string | Uint8Array): string => fileOf(html, "report.html");
+const lax = fileOf({ ...readJson(MADE.policy), allowDebug: true }, "policy.json");
+copyFileSync(MADE.anchor, join(dirname(lax), "trust-anchor.pem"));
+const N = {
+  ...{ words, at: ["--now", MADE.at], policy: MADE.policy, lax, anchor: MADE.anchor, nonce: NONCE, debug: DEBUG },
+  ...{
+    own: ["--bundle-policy", "--trust-anchor", MADE.anchor, "--now", MADE.at],
+    nonced: NONCED,
+    callers: callersWords("verified"),
+  },
+  ...{
+    verified: page(pageOf("verified")),
+    authentic: page(pageOf("authentic")),
+    bare: page(pageOf("a bare document")),
+  },
+  ...{ error: page("<!doctype html><p>502"), verifier: page(built("page").stdout), key: "00".repeat(130) },
+  ...{ broken: page(withBlock(pageOf("authentic"), "{")), none: page(withBlock(pageOf("authentic"), "{}")) },
+  large: page(pageOf("authentic") + " ".repeat(33 * 1024 * 1024)),
+  out: join(dirname(MADE.boot), "july (1).html"),
+};
+const { having, run, table } = scene(N);
+/** The page that these words make. */
+const pageBy = async (line: string, more: Names = {}): Promise<string> =>
+  page((await having(more)(`verify ${line} --format html`, 0, "VERIFIED with ")).stdout);
 
 describe("verify --format html", () => {
   it("writes the same page, built or not", async () => {
-    const [, , ...args] = CASES["verified"]!;
-    const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html"]);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^VERIFIED with /)]);
-    expect(stdout === pageOf("verified")).toBe(true);
+    expect((await run("verify $words --format html", 0, "VERIFIED with ")).stdout === pageOf("verified")).toBe(true);
   });
 
   it("ends with 1 for a warning that --fail-on-warning refuses", async () => {
-    const [, , ...args] = CASES["verified"]!;
-    const { code, stdout, stderr } = await bootproof(["verify", ...args, "--format", "html", "--fail-on-warning"]);
-    expect([code, stdout === pageOf("verified")]).toEqual([1, false]);
+    const { stdout, stderr } = await run("verify $words --format html --fail-on-warning", 1);
     // The page says so itself, and its bundle has the acceptance: whoever makes the report again gets the same.
     expect(stdout).toContain("<title>REFUSED with 1 warning: ");
     expect(bundleIn(stdout)["options"]).toMatchObject({ acceptance: "strict" });
-    expect((await check(stdout, ...callersWords("verified"), "--fail-on-warning")).status).toBe(1);
+    await having({ it: page(stdout) })("verify $it $callers --fail-on-warning", 1);
     expect(stderr).toMatch(/^REFUSED with 1 warning: /);
   });
 
-  it("is refused with --fail-on-warning, and so is the page's own policy", async () => {
-    expect((await verify("verified")).status).toBe(0);
-    expect((await verify("verified", "--fail-on-warning")).status).toBe(1);
-    const own = await check(pageOf("verified"), ...OWN, ...ANCHOR, "--fail-on-warning", "--format", "json");
-    const { refusedFor } = JSON.parse(own.stdout) as { refusedFor: string[] };
-    expect([own.status, refusedFor.join()]).toEqual([1, expect.stringContaining("the policy came with the bundle")]);
-  });
-
   it("begins with the title, and names the file that it is written to", async () => {
-    const [, , ...args] = CASES["verified"]!;
-    const out = join(dirname(MADE.boot), "july (1).html");
-    const { code } = await bootproof(["verify", ...args, "--format", "html", "--title", "Payments", "--out", out]);
-    expect(code).toBe(0);
-    const html = readFileSync(out, "utf8");
+    await run("verify $words --format html --title Payments --out $out", 0);
+    const html = readFileSync(N.out, "utf8");
     expect(html).toContain("<title>VERIFIED with 1 warning: Payments – bootproof</title>");
     expect(html).toContain("bootproof verify &quot;july (1).html&quot; ");
-    expect((await check(html, ...callersWords("verified"))).status).toBe(0);
+    await having({ it: page(html) })("verify $it $callers", 0);
   });
-
-  it("has a title alone: no other format does", () =>
-    refused(
-      2,
-      bootproof(["verify", "--boot-proof", BOOT_1, "--no-policy", "--title", "x"]),
-      "--title requires --format html",
-    ));
-
-  it("is for reports alone", () =>
-    refused(2, bootproof(["inspect", BOOT_1, "--format", "html"]), "--format html: expected one of text, json"));
 });
 
 describe("verify of a page", () => {
   it.each(Object.keys(CASES))("says what its evidence is, and that this was judged: %s", async (name) => {
     const [verdict] = CASES[name]!;
-    const { status, stdout, stderr } = await verify(name);
-    expect([status, stderr]).toEqual(verdict === "rejected" ? [1, expect.stringMatching(/^REJECTED[:,] /)] : [0, ""]);
-    expect(stdout).toMatch(/^The evidence in \S+report\.html was judged, not what the page shows\.\n\n/);
+    const names = { it: page(pageOf(name)), again: callersWords(name) };
+    const says = "was judged, not what the page shows.";
+    const { stdout } = await having(names)("verify $it $again", verdict === "rejected" ? 1 : 0, says);
+    expect(stdout).toMatch(/^The evidence in \S+report\.html /);
     expect(stdout).toMatch(new RegExp(`^${verdict.toUpperCase()}(?: with|:|,) `, "m"));
     expect(stdout).not.toContain("does not match its evidence");
   });
 
   it("is as JSON what it is of a bundle", async () => {
-    const good = await verify("verified", "--format", "json");
-    expect([good.status, good.stderr]).toEqual([0, expect.stringMatching(/^VERIFIED with /)]);
-    const differences: string[] = [];
-    expect(JSON.parse(good.stdout)).toMatchObject({
-      format: "bootproof-report/1",
-      verdict: "verified",
-      bundle: { policyFrom: "caller", packed: { verdict: "verified", differences } },
-    });
+    const { stdout } = await run("verify $verified $callers --format json", 0, "VERIFIED with ");
+    const bundle = { policyFrom: "caller", packed: { verdict: "verified", differences: [] as string[] } };
+    expect(JSON.parse(stdout)).toMatchObject({ format: "bootproof-report/1", verdict: "verified", bundle });
   });
 
-  it("needs a word on the policy, and takes the page's own as far as it tightens", async () => {
-    const silent = await check(pageOf("verified"));
-    expect([silent.status, silent.stdout, flat(silent.stderr)]).toEqual([
-      2,
-      "",
-      expect.stringContaining("--policy FILE, --no-policy or --bundle-policy is required"),
-    ]);
-    expect(await check(pageOf("authentic"), ...OWN)).toMatchObject({ status: 2, stdout: "" });
-    expect(await check(pageOf("verified"), ...OWN)).toMatchObject({ status: 2, stdout: "" });
-    const own = await check(pageOf("verified"), ...OWN, ...ANCHOR);
-    expect([own.status, flat(own.stdout)]).toEqual([
-      0,
-      expect.stringMatching(/ AUTHENTIC with \d warnings?: .* WARNING the policy came with the bundle/),
-    ]);
-  });
+  const OWN = /AUTHENTIC with \d warnings?: .* WARNING the policy came with the bundle/;
+  const BY_MAKER = "the policy came with the bundle";
+  table([
+    ["verify $verified", 2, "--policy FILE, --no-policy or --bundle-policy is required"],
+    ["verify $authentic --bundle-policy $at", 2],
+    // The page's own policy counts as far as it tightens.
+    ["verify $verified --bundle-policy $at", 2],
+    ["verify $verified $own", 0, OWN],
+    ["verify $verified $own --fail-on-warning --format json", 1, BY_MAKER],
+    ["verify $error --no-policy", 2, "an HTML or XML page without evidence, probably a server's error"],
+    ["verify $verifier --no-policy", 2, "got a page without evidence"],
+    ["verify $broken --no-policy", 2, "not strict JSON"],
+    ["verify $none --no-policy", 2, "not a bundle"],
+    ["verify $large --no-policy", 2, "larger than 32 MiB, the limit"],
+    ["verify - --no-policy < $authentic", 0, /^The evidence in stdin was judged/],
+    // A bare document has nothing to compare with.
+    ["verify $bare --no-policy --ephemeral-key $key", 2],
+    ["verify $bare --no-policy --organization-id o", 2],
+    ["verify --boot-proof $debug --no-policy --title x", 2, "--title requires --format html"],
+  ] satisfies Row[]);
 
   it("lets no debug mode pass because the page's maker did", async () => {
-    const html = await htmlOf("--boot-proof", DEBUG, "--policy", MADE.policy, "--allow-debug", ...AT);
-    const own = await check(html, ...POLICY, "--format", "json");
-    expect([own.status, failuresOf(own.stdout)]).toEqual([1, ["mode.debug"]]);
-    expect((await check(html, ...POLICY, "--allow-debug")).status).toBe(0);
+    const by = "--boot-proof $debug $at --policy";
+    const names = { it: await pageBy(`${by} $policy --allow-debug`), lenient: await pageBy(`${by} $lax`) };
+    const verify = having(names);
+    expect(failed(await verify("verify $it --policy $policy $at --format json", 1))).toEqual(["mode.debug"]);
+    await verify("verify $it --policy $policy $at --allow-debug", 0);
     // A policy of the page that allows it loosens too.
-    const lax = fileOf({ ...readJson(MADE.policy), allowDebug: true }, "policy.json");
-    copyFileSync(MADE.anchor, join(dirname(lax), "trust-anchor.pem"));
-    const laxPage = await htmlOf("--boot-proof", DEBUG, "--policy", lax, ...AT);
-    expect(await check(laxPage, ...OWN, ...ANCHOR)).toMatchObject({
-      status: 2,
-      stdout: "",
-      stderr: expect.stringContaining("policy.allowDebug: ") as string,
-    });
-    expect((await check(laxPage, ...OWN, ...ANCHOR, "--allow-debug")).status).toBe(0);
-    expect((await check(laxPage, ...POLICY)).status).toBe(1);
+    await verify("verify $lenient $own", 2, "policy.allowDebug: ");
+    await verify("verify $lenient $own --allow-debug", 0);
+    await verify("verify $lenient --policy $policy $at", 1);
   });
 
   it("compares the reader's nonce", async () => {
-    const html = await htmlOf("--boot-proof", NONCED, ...POLICY, "--nonce", NONCE);
-    expect((await check(html, ...POLICY, "--nonce", NONCE)).status).toBe(0);
-    const other = await check(html, ...POLICY, "--nonce", "ff", "--format", "json");
-    expect([other.status, failuresOf(other.stdout)]).toEqual([1, ["bind.nonce"]]);
+    const verify = having({ it: await pageBy("--boot-proof $nonced --policy $policy $at --nonce $nonce") });
+    await verify("verify $it --policy $policy $at --nonce $nonce", 0);
+    const other = await verify("verify $it --policy $policy $at --nonce ff --format json", 1);
+    expect(failed(other)).toEqual(["bind.nonce"]);
   });
 
   it("says where the report inside differs from the evidence, and believes nothing that the page shows", async () => {
-    const { status, stdout } = await check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
-    expect([status, flat(stdout)]).toEqual([1, expect.stringContaining("the report inside does not match")]);
-    expect(flat(stdout)).toMatch(/verdict: "authentic" in the report, "rejected" by its evidence/);
-    const text = await check(pageOf("rejected").replaceAll("REJECTED", "VERIFIED"), ...callersWords("rejected"));
-    expect([text.status, text.stdout]).toEqual([1, expect.stringMatching(/^REJECTED: /m)]);
+    const changed = { it: page(withOtherEvidence(pageOf("authentic"))), again: callersWords("authentic") };
+    const differs = 'verdict: "authentic" in the report, "rejected" by its evidence';
+    await having(changed)("verify $it $again", 1, "the report inside does not match", differs);
+    const text = pageOf("rejected").replaceAll("REJECTED", "VERIFIED");
+    await having({ it: page(text), again: callersWords("rejected") })("verify $it $again", 1, "REJECTED: ");
   });
 
-  it.each<[string, string, RegExp]>([
-    ["another page", "<!doctype html><p>502", /an HTML or XML page without evidence, probably a server's error/],
-    ["the page that verifies", built("page").stdout, /got a page without evidence/],
-    ["no JSON in the block", withBlock(pageOf("authentic"), "{"), /not strict JSON/],
-    ["no bundle in the block", withBlock(pageOf("authentic"), "{}"), /not a bundle/],
-    ["a page of 33 MiB", pageOf("authentic") + " ".repeat(33 * 1024 * 1024), /larger than 32 MiB, the limit/],
-  ])("is refused with exit code 2: %s", async (_, html, sentence) => {
-    const { status, stdout, stderr } = await check(html, "--no-policy");
-    expect([status, stdout, flat(stderr)]).toEqual([2, "", expect.stringMatching(sentence)]);
-  });
-
-  it("takes the page from a pipe", async () => {
-    const { code, stdout } = await bootproof(["verify", "-", "--no-policy"], { stdin: pageOf("authentic") });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^The evidence in stdin was judged/)]);
-  });
-
-  it("has no request, key or builds to compare with a bare document", async () => {
-    const page = pageOf("a bare document");
-    for (const demand of [
-      ["--ephemeral-key", "00".repeat(130)],
-      ["--organization-id", "o"],
-    ])
-      expect(await check(page, "--no-policy", ...demand)).toMatchObject({ status: 2, stdout: "" });
-  });
-
-  it("is shown and compared by inspect and diff", () => {
-    const [one, other] = ["authentic", "rejected"].map((name) => pageFile(pageOf(name), `${name}.html`));
-    const shown = built("inspect", one!);
-    expect([shown.status, shown.stdout]).toEqual([
-      0,
-      expect.stringMatching(
-        /^The evidence in \S+authentic\.html is shown, not what the page shows\.[^]*bundle \(JSON\)/,
-      ),
-    ]);
-    expect(JSON.parse(built("inspect", one!, "--format", "json").stdout)).toMatchObject({ kind: "bundle" });
-    expect(built("diff", one!, one!)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^same/) as string });
-    expect(built("diff", one!, other!).status).toBe(1);
+  it("is shown and compared by inspect and diff", async () => {
+    const files = having({ one: fileOf(pageOf("authentic"), "a.html"), other: page(pageOf("rejected")) });
+    await files("inspect $one", 0, /^The evidence in \S+a\.html is shown, not what the page shows\..*bundle \(JSON\)/);
+    await files("inspect $one --format json", 0, '"kind": "bundle"');
+    await files("diff $one $one", 0, /^same/);
+    await files("diff $one $other", 1);
   });
 });
 
 it("names the version of a signed policy and its signers, and verifies under the caller's policy alone", async () => {
-  const AT = new Date("2026-03-04T05:06:07.000Z");
+  const at = new Date("2026-03-04T05:06:07.000Z");
   const lab = new Forge();
-  const forged = forgeEvidence({ lab, at: AT });
+  const forged = forgeEvidence({ lab, at });
   const signers = [newSigner("p384"), newSigner("ed25519")];
   const feed = new TestFeed(signers, 2, "prod/signer");
-  feed.add({ policy: labPolicy(forged.anchorPem, [labDeployment(lab)]), issuedAt: AT });
-  const byFeed = words`--policy ${fileOf(feed.text(), "feed.jsonl")} --policy-signers ${fileOf(feed.pinned, "s.json")}`;
-  const run = (...argv: string[]): Promise<Answer> => bootproof(["verify", ...argv], { now: AT.toISOString() });
-  const { stdout } = await run("--boot-proof", fileOf(forged.bootProof), ...byFeed, "--format", "html");
+  feed.add({ policy: labPolicy(forged.anchorPem, [labDeployment(lab)]), issuedAt: at });
+  const by = ["--policy", fileOf(feed.text(), "feed.jsonl"), "--policy-signers", fileOf(feed.pinned, "s.json")];
+  const then = scene({ by, boot: fileOf(forged.bootProof) }, { now: at.toISOString() });
+  const { stdout } = await then.run("verify --boot-proof $boot $by --format html", 0);
   expect(stdout).toMatch(/version 1 of .{1,8}prod\/signer/);
   for (const { keyid } of signers) expect(stdout).toContain(keyid);
-  const page = fileOf(stdout, "page.html");
-  expect((await run(page, ...byFeed)).code).toBe(0);
-  await refused(2, run(page, "--bundle-policy"), /the policy in .* is signed, and never judges/);
+  const verify = then.having({ it: page(stdout) });
+  await verify("verify $it $by", 0);
+  await verify("verify $it --bundle-policy", 2, /the policy in .* is signed, and never judges/);
 });
 
-describe("page", () => {
-  it("writes the page that verifies what it is given, the same each time", () => {
-    const page = built("page");
-    expect([page.status, page.stderr, page.stdout === built("page").stdout]).toEqual([0, "", true]);
-  });
+it("page writes the page that verifies what it is given, the same each time", () => {
+  const made = built("page");
+  expect([made.status, made.stderr, made.stdout === built("page").stdout]).toEqual([0, "", true]);
 });

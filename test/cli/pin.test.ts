@@ -2,109 +2,92 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
-import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector, words, refused } from "./support.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, scene, vector } from "./support.js";
 
-const RELEASE = vector("releases/r2025.9.3.yaml");
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+const keys = lab.manifestMembers.map(({ alias, key }) => ({ alias, pubKey: toHex(key.publicKey) }));
+const boot = readJson(BOOT_1);
+const { stdout: PINNED } = await bootproof(["pin", "--boot-proof", BOOT_1]);
 
-async function pinned(...args: string[]): Promise<PolicyFile> {
-  const { code, stdout } = await bootproof(["pin", ...args]);
-  expect(code).toBe(0);
-  return JSON.parse(stdout) as PolicyFile;
-}
+const N = {
+  ...{ boot: BOOT_1, boot2: BOOT_2, release: vector("releases/r2025.9.3.yaml"), anchor: fileOf(forged.anchorPem) },
+  ...{ forged: fileOf(forged.bootProof), wrapped: fileOf({ bootProof: forged.bootProof }), none: fileOf("none") },
+  manifest: fileOf({ ...boot, qosManifestB64: boot["qosManifestEnvelopeB64"] }),
+  ...{ mine: fileOf({ owner: "me" }), mines: fileOf([{ owner: "me" }]), seven: fileOf("7"), pinned: fileOf(PINNED) },
+  ...{
+    set: fileOf({ threshold: 2, members: keys }),
+    bare: fileOf({ threshold: 2, members: keys.map((one) => one.pubKey) }),
+  },
+  ...{ cut: fileOf({ threshold: 1, members: [{ pubKey: "00" }] }), title: "signer, production" },
+};
+const { having, run, table, usage } = scene(N);
+const OF_LAB = scene(N, { now: "2026-03-04T06:00:00Z" });
+const policyIn = ({ stdout }: { readonly stdout: string }): PolicyFile => JSON.parse(stdout) as PolicyFile;
 
 describe("from a boot proof", () => {
   it("pins what verification then accepts", async () => {
-    const policy = await pinned("--boot-proof", BOOT_1);
-    expect(policy).toMatchObject({
-      policy: "bootproof/1",
-      trustAnchors: ["aws-nitro-root-g1"],
+    expect(JSON.parse(PINNED)).toMatchObject({
+      ...{ policy: "bootproof/1", trustAnchors: ["aws-nitro-root-g1"] },
       deployments: [{ namespace: "preprod/signer", minNonce: 20250902, commitment: "legacy" }],
     });
-    const args = ["verify", "--policy", fileOf(policy), "--boot-proof"];
-    expect((await bootproof([...args, BOOT_1])).code).toBe(0);
-    expect((await bootproof([...args, BOOT_2])).code).toBe(0);
+    for (const file of ["$boot", "$boot2"]) await run(`verify --policy $pinned --boot-proof ${file}`, 0);
   });
 
   it("names the policy, and says on stderr what a person has to look at", async () => {
-    const { stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "signer, production"]);
-    expect((JSON.parse(stdout) as PolicyFile).name).toBe("signer, production");
-    const [first, age] = stderr.split("\n");
+    const answer = await run(
+      "pin --boot-proof $boot --name $title",
+      0,
+      "Warning: legacy: no PCR commits",
+      "Warning: legacy: any application of that role and image",
+      "Warning: the manifest set identifies no owner",
+      "Warning: manifestHash is pinned: only this manifest passes, and no later one",
+    );
+    expect(policyIn(answer).name).toBe(N.title);
+    const [first, age] = answer.stderr.split("\n");
     expect(first).toMatch(/^These values come from the evidence itself, .* compare them with a source that you trust/);
     expect(age).toBe("This enclave started 23 hours ago; whether it still runs is not shown: no app proof was given.");
-    expect(stderr).toMatch(/^(?:(?:These|This|Warning:) .*\.\n)+$/);
-    expect(stderr).toContain("Warning: legacy: no PCR commits");
-    expect(stderr).toContain("Warning: legacy: any application of that role and image");
-    expect(stderr).toContain("Warning: the manifest set identifies no owner");
-    expect(stderr).toContain("Warning: manifestHash is pinned: only this manifest passes, and no later one");
+    expect(answer.stderr).toMatch(/^(?:(?:These|This|Warning:) .*\.\n)+$/);
   });
 
-  it("writes maxAge only where it is asked for, and refuses one that its own evidence exceeds", async () => {
-    expect((await pinned("--boot-proof", BOOT_1)).maxAge).toBeUndefined();
-    expect((await pinned("--boot-proof", BOOT_1, "--max-age", "30d")).maxAge).toBe("30d");
-    const exceeded = bootproof(["pin", "--boot-proof", BOOT_1, "--max-age", "1h"]);
-    await refused(2, exceeded, "--max-age 1h: the policy would reject its own evidence: policy.age: ");
-    const added = bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", "policy.json", "--max-age", "1h"]);
-    await refused(2, added, "--max-age is for a new policy");
+  it("writes maxAge only where it is asked for", async () => {
+    expect(policyIn({ stdout: PINNED }).maxAge).toBeUndefined();
+    expect(policyIn(await run("pin --boot-proof $boot --max-age 30d", 0)).maxAge).toBe("30d");
   });
 
   it("replaces a file with --force only, or if it is the policy to which it adds", async () => {
-    const { stdout: policy } = await bootproof(["pin", "--boot-proof", BOOT_1]);
-    const [path, other] = [fileOf(policy), fileOf(policy)];
-    const pin = (...args: string[]): ReturnType<typeof bootproof> =>
-      bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
-    await refused(2, pin("--out", path), "the file is there: give --force to replace it");
-    await refused(2, pin("--force"), "--force requires --out FILE");
-    await refused(2, pin("--force", "--add-to", path), "--force requires --out FILE");
-    await refused(2, pin("--add-to", other, "--out", path), "the file is there: give --force to replace it");
-    for (const more of [
-      ["--out", path, "--force"],
-      ["--add-to", path, "--out", path],
-    ])
-      expect([more, await pin(...more)]).toEqual([
-        more,
-        { code: 0, stdout: "", stderr: expect.stringMatching(/^These/m) },
-      ]);
+    const THERE = "the file is there: give --force to replace it";
+    for (const [more, code, says] of [
+      ["--out $path", 2, THERE],
+      ["--force", 2, "--force requires --out FILE"],
+      ["--force --add-to $path", 2, "--force requires --out FILE"],
+      ["--add-to $other --out $path", 2, THERE],
+      ["--out $path --force", 0, "These"],
+      ["--add-to $path --out $path", 0, "These"],
+    ] as const)
+      await having({ path: fileOf(PINNED), other: fileOf(PINNED) })(`pin --boot-proof $boot ${more}`, code, says);
   });
 
   it("keeps another trust anchor in the policy", async () => {
-    const anchor = fileOf(forged.anchorPem);
-    const around = { now: "2026-03-04T06:00:00Z" };
-    const source = ["--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor];
-    const policy = JSON.parse((await bootproof(["pin", ...source], around)).stdout) as PolicyFile;
-    expect(policy.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
-    expect(
-      (await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], around)).code,
-    ).toBe(0);
+    const pinned = await OF_LAB.run("pin --boot-proof $wrapped --trust-anchor $anchor", 0);
+    expect(policyIn(pinned).trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    await OF_LAB.having({ it: fileOf(pinned.stdout) })("verify --boot-proof $forged --policy $it", 0);
   });
 
-  it("takes stdin", async () => {
-    const { code } = await bootproof(["pin", "--boot-proof", "-"], { stdin: JSON.stringify(readJson(BOOT_1)) });
-    expect(code).toBe(0);
-  });
-
-  it("refuses rejected evidence, and says why on stderr", async () => {
-    for (const evidence of [
-      forged.bootProof,
-      { ...readJson(BOOT_1), qosManifestB64: readJson(BOOT_1)["qosManifestEnvelopeB64"] },
-      { owner: "me" },
-      [{ owner: "me" }],
-    ]) {
-      await refused(
-        1,
-        bootproof(["pin", "--boot-proof", fileOf(evidence)]),
-        /^Not pinned\.\nREJECTED: nothing is proven\./,
-        /\nFAIL {2}/,
-      );
-    }
-  });
+  const NONE = /^Not pinned\. REJECTED: nothing is proven\..* FAIL /;
+  table([
+    ["pin --boot-proof - < $boot", 0],
+    ["pin --boot-proof $boot --max-age 1h", 2, "--max-age 1h: the policy would reject its own evidence: policy.age: "],
+    ["pin --boot-proof $boot --add-to policy.json --max-age 1h", 2, "--max-age is for a new policy"],
+    ...["$forged", "$manifest", "$mine", "$mines"].map((file) => [`pin --boot-proof ${file}`, 1, NONE] as const),
+  ]);
 });
 
 describe("from a published release", () => {
+  const from = "pin --release $release --app signer";
   it("pins the application that is named", async () => {
-    const policy = await pinned("--release", RELEASE, "--app", "signer");
-    expect(policy).toMatchObject({
+    const pinned = await run(from, 0, "Warning: only pcrs 3 pins the operator", "--manifest-set FILE");
+    expect(policyIn(pinned)).toMatchObject({
       name: "signer, release r2025.9.3",
       deployments: [
         {
@@ -113,57 +96,50 @@ describe("from a published release", () => {
         },
       ],
     });
-    const { code } = await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", fileOf(policy)]);
-    expect(code).toBe(1);
+    await having({ it: fileOf(pinned.stdout) })("verify --boot-proof $boot --policy $it", 1);
   });
 
   it("says what a release leaves open, and what closes it", async () => {
-    const from = ["pin", "--release", RELEASE, "--app", "signer"];
-    const bare = await bootproof(from);
-    expect(bare.stderr).toContain("Warning: only pcrs 3 pins the operator");
-    expect(bare.stderr).toContain("--manifest-set FILE");
-    const legacy = await bootproof([...from, "--commitment", "legacy"]);
-    expect(JSON.parse(legacy.stdout)).toMatchObject({ deployments: [{ commitment: "legacy", open: ["application"] }] });
-    expect(legacy.stderr).toContain("Warning: leaves the application open");
-    const keys = lab.manifestMembers.map(({ alias, key }) => ({ alias, pubKey: toHex(key.publicKey) }));
-    for (const members of [keys, keys.map(({ pubKey }) => pubKey)]) {
-      const closed = await bootproof([...from, "--manifest-set", fileOf({ threshold: 2, members })]);
-      expect([closed.code, closed.stderr]).toEqual([
-        0,
-        "Pinned the contents of the release file, unverified: trust it only as far as you trust its source.\n",
-      ]);
-      expect(JSON.parse(closed.stdout)).toMatchObject({
-        deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }],
-      });
+    const legacy = await run(`${from} --commitment legacy`, 0, "Warning: leaves the application open");
+    expect(policyIn(legacy)).toMatchObject({ deployments: [{ commitment: "legacy", open: ["application"] }] });
+    for (const file of ["$set", "$bare"]) {
+      const closed = await run(`${from} --manifest-set ${file}`, 0);
+      const UNVERIFIED =
+        "Pinned the contents of the release file, unverified: trust it only as far as you trust its source";
+      expect(closed.stderr).toBe(`${UNVERIFIED}.\n`);
+      const members = keys.map(({ pubKey }) => pubKey);
+      expect(policyIn(closed)).toMatchObject({ deployments: [{ manifestSet: { threshold: 2, members } }] });
     }
-    const people = fileOf({ threshold: 2, members: keys.map(({ pubKey }) => pubKey) });
-    const old = await bootproof(words`${from} --commitment legacy --manifest-set ${people} --namespace lab/signer`);
-    expect([old.code, JSON.parse(old.stdout)]).toMatchObject([0, { deployments: [{ namespace: "lab/signer" }] }]);
-    expect(JSON.parse(old.stdout)).not.toMatchObject({ deployments: [{ open: expect.anything() as unknown }] });
+    const old = await run(`${from} --commitment legacy --manifest-set $bare --namespace lab/signer`, 0, '!"open"');
+    expect(policyIn(old)).toMatchObject({ deployments: [{ namespace: "lab/signer" }] });
     const quorumKey = toHex(lab.quorumKey.publicKey);
-    const keyed = await bootproof([...from, "--quorum-key", quorumKey, "--commitment", "live"]);
-    expect(keyed.stderr).not.toMatch(/warning/i);
-    expect(JSON.parse(keyed.stdout)).toMatchObject({ deployments: [{ quorumKey, commitment: "live" }] });
+    const keyed = await run(`${from} --quorum-key ${quorumKey} --commitment live`, 0, /^(?!.*warning)/i);
+    expect(policyIn(keyed)).toMatchObject({ deployments: [{ quorumKey, commitment: "live" }] });
   });
 
   it("takes digests of decimal digits for what they are", async () => {
-    const yaml =
-      `version: 7\nsigner:\n  appBinaryDigest: ` +
-      `${"1".repeat(64)}\n${[0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("")}`;
-    const policy = await pinned("--release", fileOf(yaml), "--app", "signer", "--name", "mine");
-    expect(policy).toMatchObject({
+    const pcrs = [0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("");
+    const it = fileOf(`version: 7\nsigner:\n  appBinaryDigest: ${"1".repeat(64)}\n${pcrs}`);
+    expect(policyIn(await having({ it })("pin --release $it --app signer --name mine", 0))).toMatchObject({
       name: "mine",
       deployments: [{ pivotHash: "1".repeat(64), pcrs: { "3": `${"20".repeat(46)}1e10` } }],
     });
   });
 
-  it.each([
-    ["another application", "other", "other: not in this release, which has evm-parser, notarizer, signer"],
-    ["the version", "version", "version: not in this release"],
-    ["__proto__", "__proto__", "__proto__: not in this release"],
-  ])("refuses %s", (_, app, message) => refused(2, bootproof(["pin", "--release", RELEASE, "--app", app]), message));
+  usage("pin --release $release", [
+    ["--app other", "other: not in this release, which has evm-parser, notarizer, signer"],
+    ["--app version", "version: not in this release"],
+    ["--app __proto__", "__proto__: not in this release"],
+    ["--app signer --quorum-key abcd", "--quorum-key: 4 hex digits, expected 260 hex digits"],
+    ["--app signer --manifest-set $cut", "members[0]: 2 hex digits, expected 260"],
+    ["--app signer --manifest-set $seven", "manifestSet: expected an object, got a number"],
+    ["--app signer --commitment Live", "--commitment Live: expected one of live, setup, legacy"],
+    ["--app signer --trust-anchor x", "--trust-anchor requires folders of releases"],
+    ["", "--release requires --app NAME"],
+    ["--app signer --boot-proof $boot", "exclude each other"],
+  ]);
 
-  const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}:`).join("\n");
+  const keysOf = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}:`).join("\n");
   const CUT = "version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n";
   it.each([
     ["what is not YAML", "a: [1", "not YAML: "],
@@ -174,45 +150,18 @@ describe("from a published release", () => {
     ["a release of more than 64 KiB", "#".repeat(65_537), "larger than 64 KiB, the limit"],
     ["a list", "- a", "expected an object, got an array"],
     ["a digest cut short", CUT, "4 hex digits, expected 64"],
-    ["more than 64 KiB", keys(20_000), "larger than 64 KiB"],
-    ["many keys, none of them the application", keys(8_000), "and 7968 more"],
+    ["many keys, none of them the application", keysOf(8_000), "and 7968 more"],
     ["deep nesting", "[".repeat(60_000), "not YAML: "],
     ["aliases within aliases", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "an alias, which is not followed"],
-  ])("refuses %s in the file", (_, yaml, message) =>
-    refused(2, bootproof(["pin", "--release", fileOf(yaml), "--app", "a"]), message),
-  );
-
-  it.each([
-    ["a quorum key that is none", ["--quorum-key", "abcd"], "--quorum-key: 4 hex digits, expected 260 hex digits"],
-    [
-      "a set that is none",
-      ["--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })],
-      "members[0]: 2 hex digits, expected 260",
-    ],
-    ["a set that is a number", ["--manifest-set", fileOf("7")], "manifestSet: expected an object, got a number"],
-  ])("refuses %s", (_, args, message) =>
-    refused(2, bootproof(["pin", "--release", RELEASE, "--app", "signer", ...args]), message),
-  );
+  ])("refuses %s in the file", async (_, yaml, says) => {
+    await having({ it: fileOf(yaml) })("pin --release $it --app a", 2, says);
+  });
 });
 
-describe("wrong usage", () => {
-  it.each([
-    [[], "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required"],
-    [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "exclude each other"],
-    [["--release", RELEASE], "--release requires --app NAME"],
-    [["--boot-proof", BOOT_1, "--app", "signer"], "--boot-proof and --app exclude each other: give one"],
-    [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor requires folders of releases"],
-    [
-      ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
-      "--quorum-key requires --release, --image, --pcrs or --binary",
-    ],
-    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace requires --release, --image, --pcrs or --binary"],
-    [
-      ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
-      "--commitment Live: expected one of live, setup, legacy",
-    ],
-    [["--boot-proof", "-", "--trust-anchor", "-"], "only one file can be - (stdin)"],
-    [["--boot-proof", "missing.json"], "missing.json: no such file"],
-    [["--boot-proof", BOOT_1, "--trust-anchor", fileOf("none")], "--trust-anchor takes a certificate: in PEM"],
-  ])("%j", (args, message) => refused(2, bootproof(["pin", ...args]), message));
-});
+usage("pin", [
+  ["", "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required"],
+  ["--boot-proof $boot --app signer", "--boot-proof and --app exclude each other: give one"],
+  ["--boot-proof $boot --quorum-key 00", "--quorum-key requires --release, --image, --pcrs or --binary"],
+  ["--boot-proof $boot --namespace x", "--namespace requires --release, --image, --pcrs or --binary"],
+  ["--boot-proof $boot --trust-anchor $none", "--trust-anchor takes a certificate: in PEM"],
+]);

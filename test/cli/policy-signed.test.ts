@@ -21,39 +21,43 @@ import {
   readText,
   signersOf,
 } from "../signed-policy/team.js";
-import { type Answer, bootproof, refused, words } from "./support.js";
+import { type Answer, type Names, type Scene, scene } from "./support.js";
 
 const [alice, bob, carol, mallory] = (await Promise.all(
   (["P-256", "P-384", "Ed25519", "P-256"] as const).map((type) => member(type)),
 )) as [Member, Member, Member, Member];
-const at = (days: number): { now: string } => ({ now: new Date(NOW.getTime() + days * 86_400_000).toISOString() });
-const given = (line: string[], day = 0): Promise<Answer> => bootproof(line, at(day));
-const policy = fileWith(JSON.stringify(POLICY));
-const looser = fileWith(JSON.stringify(LOOSER));
-const signers = setOf(2, alice, bob, carol);
+const at = (days: number): string => new Date(NOW.getTime() + days * 86_400_000).toISOString();
+const setOf = (...given: Parameters<typeof signersOf>): string => fileWith(JSON.stringify(signersOf(...given)));
 const [v1, v2, feed] = ["v1.json", "v2.json", "feed.jsonl"].map((name) => join(folder, name)) as [
   string,
   string,
   string,
 ];
-
-function setOf(...given: Parameters<typeof signersOf>): string {
-  return fileWith(JSON.stringify(signersOf(...given)));
-}
-
-async function good(line: string[], day = 0): Promise<Answer> {
-  const answer = await given(line, day);
-  expect(answer.code, answer.stderr).toBe(0);
-  return answer;
-}
+const [{ pem: root }] = POLICY["trustAnchors"] as [{ pem: string }];
+writeFileSync(join(folder, "root.pem"), root);
+const N = {
+  ...{ policy: fileWith(JSON.stringify(POLICY)), looser: fileWith(JSON.stringify(LOOSER)), v1, v2, feed, folder },
+  ...{ signers: setOf(2, alice, bob, carol), weak: setOf(1, alice, bob), other: setOf(1, alice, mallory) },
+  ...{ foreign: setOf(1, mallory), alice: alice.file, bob: bob.file, carol: carol.file, mallory: mallory.file },
+  ...{ bobPublic: fileWith(bob.publicPem), carolPublic: fileWith(carol.publicPem) },
+  named: fileWith(JSON.stringify({ ...POLICY, trustAnchors: [{ file: "root.pem" }] })),
+  renamed: fileWith(JSON.stringify({ ...signersOf(1, alice), name: "x" })),
+  nameless: fileWith(JSON.stringify({ threshold: 1, keys: [alice.publicPem] })),
+};
+/** Runs a row so many days after version 1. */
+const on = (day: number, more: Names = {}): Scene["run"] => scene({ ...N, ...more }, { now: at(day) }).run;
+const run = on(0);
+const signaturesIn = (path: string): unknown[] => (JSON.parse(readText(path)) as { signatures: unknown[] }).signatures;
+const PUBLISH = "policy publish $v2 --feed $feed --policy-signers $signers";
+const COSIGN = "policy cosign $v2 --feed $feed --yes";
 
 /** Version 1 is published, and version 2 of the looser policy has the first of two signatures. */
 let begun: readonly (readonly [path: string, content: string])[] = [];
 beforeAll(async () => {
-  await good(words`policy sign ${policy} --signers ${signers} --key ${alice.file} --valid 14d --out ${v1}`);
-  await good(words`policy cosign ${v1} --key ${bob.file} --yes`);
-  await good(words`policy publish ${v1} --feed ${feed} --policy-signers ${signers}`);
-  await good(words`policy sign ${looser} --feed ${feed} --key ${alice.file} --valid 14d --out ${v2}`, 1);
+  await run("policy sign $policy --signers $signers --key $alice --valid 14d --out $v1", 0);
+  await run("policy cosign $v1 --key $bob --yes", 0);
+  await run("policy publish $v1 --feed $feed --policy-signers $signers", 0);
+  await on(1)("policy sign $looser --feed $feed --key $alice --valid 14d --out $v2", 0);
   begun = [v1, v2, feed].map((path) => [path, readText(path)]);
 });
 beforeEach(() => {
@@ -65,53 +69,58 @@ beforeEach(() => {
 
 describe("a roll-out", () => {
   it("is signed by two of three, reviewed in the words of diff, published and checked", async () => {
-    const review = await good(words`policy review ${v2} --feed ${feed}`, 1);
-    expect(review.stdout).toMatch(/^Version 2 of prod\/signer\n/);
-    expect(review.stdout).toContain(`signed by     ${alice.key.publicKey.keyid}`);
-    expect(review.stdout).toMatch(/CRITICAL {2}.*\n[^]*7d[^]*30d/);
-    expect(review.stdout).toMatch(/version 1 is valid to 2026-03-18T05:06:07.000Z/);
-    const signed = await good(words`policy cosign ${v2} --key ${carol.file} --feed ${feed} --yes`, 1);
-    expect([signed.stdout, signed.stderr]).toEqual([review.stdout, `Signed: ${v2}\n`]);
-    const published = await good(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1);
+    const { stdout: review } = await on(1)(
+      "policy review $v2 --feed $feed",
+      0,
+      /CRITICAL .* 7d .*30d/,
+      "version 1 is valid to 2026-03-18T05:06:07.000Z",
+    );
+    expect(review).toMatch(/^Version 2 of prod\/signer\n/);
+    expect(review).toContain(`signed by     ${alice.key.publicKey.keyid}`);
+    const signed = await on(1)(`${COSIGN} --key $carol`, 0);
+    expect([signed.stdout, signed.stderr]).toEqual([review, `Signed: ${v2}\n`]);
+    const published = await on(1)(PUBLISH, 0);
     expect([published.stdout, published.stderr]).toEqual(["", `Published: ${feed}\n`]);
     expect(readText(feed)).toBe(readText(v1) + readText(v2));
-    const check = await good(words`policy check ${feed} --policy-signers ${signers}`, 1);
-    expect(check.stdout).toMatch(/^IN FORCE: version 2 of prod\/signer, until 2026-03-19T05:06:07.000Z\n/);
-    expect(check.stdout).toMatch(/WELL-FORMED: version 1 of prod\/signer pins one deployment/);
-    const [pin] = /\{"minVersion":2,"since":\{"version":2,"sha256":"[0-9a-f]{64}"\}\}/.exec(check.stdout)!;
-    const pinned = fileWith(JSON.stringify({ ...signersOf(2, alice, bob, carol), ...(JSON.parse(pin) as object) }));
-    expect((await good(words`policy check ${feed} --policy-signers ${pinned}`, 1)).stdout).not.toContain("Version 1 ");
-    expect(check.stdout.replaceAll(/\s+/g, " ")).toContain("can pin the newest version beside its next signers");
-    const json = await good(words`policy check ${feed} --policy-signers ${signers} --format json`, 1);
-    expect((JSON.parse(json.stdout) as { pin: object }).pin).toEqual(JSON.parse(readText(pinned)));
+    const check = "policy check $feed --policy-signers $signers";
+    const { stdout } = await on(1)(
+      check,
+      0,
+      "WELL-FORMED: version 1 of prod/signer pins one deployment",
+      /^IN FORCE: version 2 of prod\/signer, until 2026-03-19T05:06:07.000Z /,
+      "can pin the newest version beside its next si",
+    );
+    const [pin] = /\{"minVersion":2,"since":\{"version":2,"sha256":"[0-9a-f]{64}"\}\}/.exec(stdout)!;
+    const pinned = { ...signersOf(2, alice, bob, carol), ...(JSON.parse(pin) as object) };
+    const signers = fileWith(JSON.stringify(pinned));
+    await on(1, { signers })(check, 0, "!Version 1 ");
+    const json = await on(1)(`${check} --format json`, 0);
+    expect((JSON.parse(json.stdout) as { pin: object }).pin).toEqual(JSON.parse(readText(signers)));
     expect(readdirSync(folder).filter((name) => name.endsWith(".lock") || name.endsWith(".tmp"))).toEqual([]);
   });
 
   it("writes to stdout without --out, and names the version and weaknesses on stderr", async () => {
-    const weak = setOf(1, alice, bob);
-    const { stdout, stderr } = await good(words`policy sign ${policy} --signers ${weak} --key ${bob.file} --valid 12h`);
+    const { stdout, stderr } = await run("policy sign $policy --signers $weak --key $bob --valid 12h", 0);
     expect(payloadIn(stdout)).toMatchObject({ version: 1, expiresAt: "2026-03-04T17:06:07.000Z" });
     expect(stderr).toMatch(/^Version 1 of prod\/signer\nwarning: 1 of 2 keys must sign the next version: two groups/);
-    expect((await bootproof(words`policy review -`, { stdin: stdout })).code).toBe(0);
+    await on(0, { it: fileWith(stdout) })("policy review - < $it", 0);
   });
 
   it("takes a private key as SEC1, and with text around its block", async () => {
     const sec1 = createPrivateKey(bob.pem).export({ type: "sec1", format: "pem" }).toString();
-    const set = setOf(1, alice, bob);
-    for (const content of [sec1, `subject=CN = bob\n${bob.pem}`]) {
-      const key = fileWith(content);
-      const { stdout } = await good(words`policy sign ${policy} --signers ${set} --key ${key} --valid 12h`);
-      expect(payloadIn(stdout)).toMatchObject({ version: 1 });
-    }
+    for (const content of [sec1, `subject=CN = bob\n${bob.pem}`])
+      await on(0, { key: fileWith(content) })("policy sign $policy --signers $weak --key $key --valid 12h", 0);
   });
 
   it("shows which keys sign from then on, where the set changes", async () => {
-    const other = setOf(1, alice, mallory);
-    const line = words`policy sign ${policy} --feed ${feed} --signers ${other} --key ${mallory.file} --valid 9d`;
-    await good([...line, "--out", v2], 1);
-    const { stdout } = await good(words`policy review ${v2} --feed ${feed}`, 1);
-    expect(stdout).toContain("must sign     2 of 3 keys in force, and 1 of 2 keys of the next set");
-    expect(stdout).toContain("next signers  1 of 2 keys: CHANGED");
+    await on(1)("policy sign $policy --feed $feed --signers $other --key $mallory --valid 9d --out $v2", 0);
+    const { stdout } = await on(1)(
+      "policy review $v2 --feed $feed",
+      0,
+      "next signers 1 of 2 keys: CHANGED",
+      "must sign 2 of 3 keys in force, and 1 of 2 keys of the next set",
+      "WARNING 1 of 2 keys must sign the next version: two groups",
+    );
     const marks = [...stdout.matchAll(/^ {4}([ +-]) (\S+) +([0-9a-f]{64})$/gm)].map(([, ...cells]) => cells.join(" "));
     expect(marks).toEqual([
       `  P-256 ${alice.key.publicKey.keyid}`,
@@ -119,117 +128,73 @@ describe("a roll-out", () => {
       `- P-384 ${bob.key.publicKey.keyid}`,
       `- Ed25519 ${carol.key.publicKey.keyid}`,
     ]);
-    expect(stdout).toContain("WARNING 1 of 2 keys must sign the next version: two groups");
   });
 
   it("inlines the files that a policy names, beside the policy", async () => {
-    const [{ pem }] = POLICY["trustAnchors"] as [{ pem: string }];
-    writeFileSync(join(folder, "root.pem"), pem);
-    const named = fileWith(JSON.stringify({ ...POLICY, trustAnchors: [{ file: "root.pem" }] }));
-    const { stdout } = await good(words`policy sign ${named} --signers ${signers} --valid 14d`);
+    const { stdout } = await run("policy sign $named --signers $signers --valid 14d", 0);
     const { trustAnchors } = payloadIn(stdout)["policy"] as { trustAnchors: [{ pem: string }] };
-    expect(trustAnchors[0].pem.trim()).toBe(pem.trim());
+    expect(trustAnchors[0].pem.trim()).toBe(root.trim());
   });
 });
 
-describe("policy check of a feed", () => {
-  it("exits with 1 once it has expired, and says so in JSON, too", async () => {
-    const line = words`policy check ${feed} --policy-signers ${signers}`;
-    const expired = await given(line, 14);
-    expect([expired.code, expired.stdout.split("\n", 1)[0]]).toEqual([
-      1,
-      "NOT IN FORCE: version 1 expired at 2026-03-18T05:06:07.000Z",
-    ]);
-    const { code, stdout } = await given([...line, "--format", "json"], 14);
-    expect([code, JSON.parse(stdout)]).toEqual([
-      1,
-      expect.objectContaining({ format: "bootproof-feed-check/1", faults: [expect.stringContaining("expired")] }),
-    ]);
-    expect((await given(line, 13)).code).toBe(0);
-  });
-
-  it("exits with 2 and the code of a feed that is refused", async () => {
-    const other = setOf(1, mallory);
-    const line = words`policy check ${feed} --policy-signers ${other} --format json`;
-    const { code, stdout, stderr } = await given(line);
-    expect([code, (JSON.parse(stdout) as { errors: unknown[] }).errors]).toEqual([
-      2,
-      [{ message: expect.stringMatching(/pinned set/) as string, file: null, code: "signatures" }],
-    ]);
-    expect(stderr).toMatch(/^bootproof: version 1: 0 of the 1 keys of the pinned set signed it, 1 must/);
-  });
-
-  it("of one version takes the envelope, too", async () => {
-    await good(words`policy check ${v1} --policy-signers ${signers}`);
-  });
+it.each<[number, string, number, string]>([
+  [13, "$feed --policy-signers $signers", 0, "IN FORCE"],
+  [14, "$feed --policy-signers $signers", 1, "NOT IN FORCE: version 1 expired at 2026-03-18T05:06:07.000Z"],
+  [14, "$feed --policy-signers $signers --format json", 1, '"format": "bootproof-feed-check/1"'],
+  [0, "$feed --policy-signers $foreign --format json", 2, '"code": "signatures"'],
+  [
+    0,
+    "$feed --policy-signers $foreign",
+    2,
+    "bootproof: version 1: 0 of the 1 keys of the pinned set signed it, 1 must",
+  ],
+  // Of one version it takes the envelope, too.
+  [0, "$v1 --policy-signers $signers", 0, "IN FORCE"],
+])("on day %i policy check %s is %i", async (day, words, code, says) => {
+  await on(day)(`policy check ${words}`, code, says);
 });
 
 describe("a key service", () => {
-  it.each([
-    [bob, "raw", (signature: Uint8Array) => signature],
-    [bob, "base64", (signature: Uint8Array) => `${Buffer.from(signature).toString("base64")}\n`],
-    [
-      carol,
-      "base64 in lines",
-      (signature: Uint8Array) => Buffer.from(signature).toString("base64").replace(/.{9}/g, "$&\n"),
-    ],
+  async function bytesOf(...line: string[]): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    const io = { stdin: (async function* () {})(), stderr: { write: () => undefined }, env: {}, now: () => NOW };
+    const stdout = { write: (bytes: unknown) => chunks.push(Buffer.from(bytes as Uint8Array)) };
+    expect(await runAny(["policy", "to-sign", v2, ...line], { ...io, stdout })).toBe(0);
+    return Buffer.concat(chunks);
+  }
+  const base64 = (signature: Uint8Array): string => Buffer.from(signature).toString("base64");
+
+  it.each<[Member, string, (signature: Uint8Array) => string | Uint8Array]>([
+    [bob, "raw", (signature) => signature],
+    [bob, "base64", (signature) => `${base64(signature)}\n`],
+    [carol, "base64 in lines", (signature) => base64(signature).replace(/.{9}/g, "$&\n")],
   ])("signs the bytes, and gives back a signature (%$)", async (one, _, encoded) => {
-    const { stdout } = await bytesOf(words`policy to-sign ${v2}`);
-    const signature = fileWith(encoded(nodeSignature(one, stdout)));
-    const line = words`policy cosign ${v2} --public-key ${fileWith(one.publicPem)} --signature ${signature}`;
-    await good([...line, ...words`--feed ${feed} --yes`], 1);
-    await good(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1);
+    const names = { pem: fileWith(one.publicPem), it: fileWith(encoded(nodeSignature(one, await bytesOf()))) };
+    await on(1, names)(`${COSIGN} --public-key $pem --signature $it`, 0);
+    await on(1)(PUBLISH, 0);
   });
 
   it("signs the digest, whose hash is that of the key", async () => {
-    const pem = fileWith(bob.publicPem);
-    const { stdout } = await bytesOf(words`policy to-sign ${v2} --digest --public-key ${pem}`);
-    expect(stdout).toHaveLength(48);
-    const signature = openssl(
-      "pkeyutl",
-      "-sign",
-      "-inkey",
-      bob.file,
-      "-in",
-      fileWith(stdout),
-      "-pkeyopt",
-      "digest:sha384",
-    );
-    await good(
-      words`policy cosign ${v2} --public-key ${pem} --signature ${fileWith(signature)} --feed ${feed} --yes`,
-      1,
-    );
-    await refused(2, given(words`policy to-sign ${v2} --digest`), /name the public key/);
+    const bytes = await bytesOf("--digest", "--public-key", N.bobPublic);
+    expect(bytes).toHaveLength(48);
+    const signing = `pkeyutl -sign -inkey ${bob.file} -in ${fileWith(bytes)} -pkeyopt digest:sha384`;
+    const it = fileWith(openssl(...signing.split(" ")));
+    await on(1, { it })(`${COSIGN} --public-key $bobPublic --signature $it`, 0);
+    await run("policy to-sign $v2 --digest", 2, "name the public key");
   });
 
   it("of a team without keys of their own begins with a draft, which only its signers read", async () => {
-    await good(words`policy sign ${looser} --feed ${feed} --valid 14d --out ${v2}`, 1);
-    expect((JSON.parse(readText(v2)) as { signatures: unknown }).signatures).toEqual([]);
-    expect((await good(words`policy review ${v2} --feed ${feed}`)).stdout).toContain("signed by     nobody");
-    await refused(2, given(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1), /signatures/);
+    await on(1)("policy sign $looser --feed $feed --valid 14d --out $v2", 0);
+    expect(signaturesIn(v2)).toEqual([]);
+    await run("policy review $v2 --feed $feed", 0, "signed by nobody");
+    await on(1)(PUBLISH, 2, "signatures");
     for (const one of [bob, carol]) {
-      const signature = fileWith(nodeSignature(one, (await bytesOf(words`policy to-sign ${v2}`)).stdout));
-      const line = words`policy cosign ${v2} --public-key ${fileWith(one.publicPem)} --signature ${signature}`;
-      await good([...line, ...words`--feed ${feed} --yes`], 1);
+      const names = { pem: fileWith(one.publicPem), it: fileWith(nodeSignature(one, await bytesOf())) };
+      await on(1, names)(`${COSIGN} --public-key $pem --signature $it`, 0);
     }
-    await good(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1);
+    await on(1)(PUBLISH, 0);
   });
-
-  async function bytesOf(line: string[]): Promise<{ stdout: Buffer }> {
-    const chunks: Buffer[] = [];
-    const code = await runAny(line, {
-      stdin: noInput(),
-      stdout: { write: (bytes) => chunks.push(Buffer.from(bytes as Uint8Array)) },
-      stderr: { write: () => undefined },
-      env: {},
-      now: () => NOW,
-    });
-    expect(code).toBe(0);
-    return { stdout: Buffer.concat(chunks) };
-  }
 });
-
-async function* noInput(): AsyncGenerator<Uint8Array> {}
 
 describe("policy cosign", () => {
   /** Answers the question at a terminal. */
@@ -237,11 +202,11 @@ describe("policy cosign", () => {
     let [stdout, stderr] = ["", ""];
     async function* input(): AsyncGenerator<Uint8Array> {
       // Nothing is signed before the answer.
-      expect((JSON.parse(readText(v2)) as { signatures: unknown[] }).signatures).toHaveLength(1);
+      expect(signaturesIn(v2)).toHaveLength(1);
       expect([stdout.split("\n")[0], stderr]).toEqual(["Version 2 of prod/signer", "Sign this version? Type yes: "]);
       yield Buffer.from(answer);
     }
-    const code = await runAny(words`policy cosign ${v2} --key ${bob.file} --feed ${feed}`, {
+    const code = await runAny(["policy", "cosign", v2, "--key", bob.file, "--feed", feed], {
       stdin: Object.assign(input(), { isTTY: true }),
       stdout: { write: (text) => (stdout += String(text)) },
       stderr: { write: (text) => (stderr += text) },
@@ -253,7 +218,7 @@ describe("policy cosign", () => {
 
   it("signs only after the answer yes", async () => {
     expect((await asked("yes\n")).code).toBe(0);
-    expect((JSON.parse(readText(v2)) as { signatures: unknown[] }).signatures).toHaveLength(2);
+    expect(signaturesIn(v2)).toHaveLength(2);
   });
 
   it.each(["no\n", "y\n", "\n", "yes, but\n"])("does not sign after the answer %j", async (answer) => {
@@ -262,134 +227,102 @@ describe("policy cosign", () => {
     expect([code, stderr.includes("not signed"), readText(v2)]).toEqual([2, true, before]);
   });
 
-  it.each<[string, string[], RegExp]>([
-    ["no terminal", words`--key ${bob.file} --feed ${feed}`, /--yes is required without a terminal/],
-    ["no key", words`--feed ${feed} --yes`, /either --key FILE, or --public-key/],
-    ["half a signature", words`--public-key ${signers} --feed ${feed} --yes`, /either --key FILE/],
-    ["two ways", words`--key ${bob.file} --signature ${signers} --feed ${feed} --yes`, /either --key FILE/],
-    ["no feed", words`--key ${bob.file} --yes`, /version 2 needs the feed .*; no feed is given/],
-    ["a key of no set", words`--key ${mallory.file} --feed ${feed} --yes`, /in neither|neither in the set in force/],
-    ["a key that has signed", words`--key ${alice.file} --feed ${feed} --yes`, /signed it before/],
-    ["a public key", words`--key ${fileWith(bob.publicPem)} --feed ${feed} --yes`, /private key: expected one PEM/],
-    ["a feed that is not there", words`--key ${bob.file} --feed ${`${feed}x`} --yes`, /no such file/],
-  ])("refuses %s, and leaves the file as it is", async (_, line, says) => {
+  it.each([
+    ["$v2 --key $bob --feed $feed", "--yes is required without a terminal"],
+    ["$v2 --feed $feed --yes", "either --key FILE, or --public-key"],
+    ["$v2 --public-key $signers --feed $feed --yes", "either --key FILE"],
+    ["$v2 --key $bob --signature $signers --feed $feed --yes", "either --key FILE"],
+    ["$v2 --key $bob --yes", /version 2 needs the feed .*; no feed is given/],
+    ["$v2 --key $mallory --feed $feed --yes", /in neither|neither in the set in force/],
+    ["$v2 --key $alice --feed $feed --yes", "signed it before"],
+    ["$v2 --key $bobPublic --feed $feed --yes", "private key: expected one PEM"],
+    ["$v2 --key $bob --feed $folder/none --yes", "no such file"],
+    ["- --key $bob --feed $feed --yes < $v2", "stdin cannot be rewritten"],
+  ])("refuses %s, and leaves the file as it is", async (words, says) => {
     const before = readText(v2);
-    const { code, stderr } = await given(["policy", "cosign", v2, ...line], 1);
-    expect([code, readText(v2)]).toEqual([2, before]);
-    expect(stderr).toMatch(says);
-  });
-
-  it("refuses stdin, which it cannot rewrite", async () => {
-    const line = words`policy cosign - --key ${bob.file} --feed ${feed} --yes`;
-    await refused(2, bootproof(line, { stdin: readText(v2) }), /stdin cannot be rewritten/);
+    // It shows the version before it asks.
+    const answer = await on(1)(`policy cosign ${words}`, "any", says);
+    expect([answer.code, readText(v2)]).toEqual([2, before]);
   });
 });
 
 describe("a private key", () => {
   it.each([0o640, 0o604, 0o644])("whose file others can read (%o) is refused", async (mode) => {
-    const file = fileWith(alice.pem);
-    chmodSync(file, mode);
-    const lines = [
-      words`policy sign ${policy} --signers ${signers} --key ${file} --valid 14d`,
-      words`policy renew --feed ${feed} --key ${file} --valid 14d`,
-      words`policy cosign ${v2} --feed ${feed} --key ${file} --yes`,
-    ];
-    for (const line of lines) await refused(2, given(line, 1), /others may read this private key: run chmod 600/);
-    chmodSync(file, 0o400);
-    await good(lines[0]!, 1);
+    const key = fileWith(alice.pem);
+    chmodSync(key, mode);
+    const sign = "policy sign $policy --signers $signers --key $key --valid 14d";
+    for (const line of [sign, "policy renew --feed $feed --key $key --valid 14d", `${COSIGN} --key $key`])
+      await on(1, { key })(line, 2, "others may read this private key: run chmod 600");
+    chmodSync(key, 0o400);
+    await on(1, { key })(sign, 0);
   });
 
   it.each(["p256", "p384", "ed25519"])(
-    "of type %s is made by key new, for its owner alone, never over a file",
+    "of %s is made by key new, for its owner alone, never over a file",
     async (type) => {
       const file = join(folder, `${type}.pem`);
-      const { stdout, stderr } = await good(words`key new --type ${type} --out ${file}`);
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(publicPemOf(readText(file))).toBe(stdout);
-      expect(stderr).toContain(`${file} has the private key`);
+      const { stdout } = await on(0, { file })(`key new --type ${type} --out $file`, 0, "$file has the private key");
+      expect([statSync(file).mode & 0o777, publicPemOf(readText(file))]).toEqual([0o600, stdout]);
       const before = readFileSync(file);
-      await refused(2, given(words`key new --type ${type} --out ${file}`), /a key is never overwritten/);
+      await on(0, { file })(`key new --type ${type} --out $file`, 2, "a key is never overwritten");
       expect(readFileSync(file)).toEqual(before);
       const own = fileWith(JSON.stringify({ name: "x", threshold: 1, keys: [stdout] }));
-      await good(words`policy sign ${policy} --signers ${own} --key ${file} --valid 14d`);
+      await on(0, { file, own })("policy sign $policy --signers $own --key $file --valid 14d", 0);
     },
   );
 
-  it("has a type that is known, and a file", async () => {
-    await refused(2, given(words`key new --type rsa --out x.pem`), /--type rsa: expected one of p256, p384, ed25519/);
-    await refused(2, given(words`key new --type p256`), /--out FILE is required with --type/);
-    await refused(2, given(words`key new --type p256 --out -`), /a private key is not printed/);
-    await refused(2, given(words`key new --type p256 --out ${join(folder, "none", "x.pem")}`), /cannot be written/);
-  });
+  scene(N).usage("key new", [
+    ["--type rsa --out x.pem", "--type rsa: expected one of p256, p384, ed25519"],
+    ["--type p256", "--out FILE is required with --type"],
+    ["--type p256 --out -", "a private key is not printed"],
+    ["--type p256 --out $folder/none/x.pem", "cannot be written"],
+  ]);
 });
 
 describe("policy publish", () => {
   it("writes nothing that consumers would refuse", async () => {
     const before = readText(feed);
-    const line = words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`;
-    await refused(2, given(line, 1), /version 2: 1 of the 3 keys of the set in force/);
-    await refused(2, given(words`policy publish ${v1} --feed ${feed} --policy-signers ${signers}`), /version 1 needs/);
-    await good(words`policy cosign ${v2} --key ${bob.file} --feed ${feed} --yes`, 1);
-    await refused(2, given(line, 40), /version 2 expired/);
-    await refused(
-      2,
-      given(words`policy publish ${v2} --feed ${`${feed}2`} --policy-signers ${signers}`),
-      /no feed is given/,
-    );
-    expect([readText(feed), existsSync(`${feed}2`)]).toEqual([before, false]);
+    await on(1)(PUBLISH, 2, "version 2: 1 of the 3 keys of the set in force");
+    await run("policy publish $v1 --feed $feed --policy-signers $signers", 2, "version 1 needs");
+    await on(1)(`${COSIGN} --key $bob`, 0);
+    await on(40)(PUBLISH, 2, "version 2 expired");
+    await run("policy publish $v2 --feed $folder/none --policy-signers $signers", 2, "no feed is given");
+    await run("policy publish $v2", 2, "--feed FILE is required", "--policy-signers FILE is required");
+    expect([readText(feed), existsSync(join(folder, "none"))]).toEqual([before, false]);
   });
 
   it("waits for no other process, and keeps the feed's mode", async () => {
-    await good(words`policy cosign ${v2} --key ${bob.file} --feed ${feed} --yes`, 1);
-    const line = words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`;
+    await on(1)(`${COSIGN} --key $bob`, 0);
     const lock = await takeLock(`${feed}.lock`, "feed");
-    await refused(2, given(line, 1), /in use by process/);
+    await on(1)(PUBLISH, 2, "in use by process");
     await lock.release();
     chmodSync(feed, 0o644);
-    await good(line, 1);
+    await on(1)(PUBLISH, 0);
     expect(statSync(feed).mode & 0o777).toBe(0o644);
-  });
-
-  it("needs a feed and what consumers pin", async () => {
-    await refused(
-      2,
-      given(words`policy publish ${v2}`),
-      /--feed FILE is required/,
-      /--policy-signers FILE is required/,
-    );
   });
 });
 
 describe("policy renew and policy sign", () => {
-  const renamed = fileWith(JSON.stringify({ ...signersOf(1, alice), name: "x" }));
-  const nameless = fileWith(JSON.stringify({ threshold: 1, keys: [alice.publicPem] }));
-
   it("renew makes the next version of the same policy", async () => {
-    const { stdout } = await good(words`policy renew --feed ${feed} --key ${carol.file} --valid 30d`, 10);
+    const { stdout } = await on(10)("policy renew --feed $feed --key $carol --valid 30d", 0);
     expect(payloadIn(stdout)).toMatchObject({ version: 2, policy: POLICY, expiresAt: "2026-04-13T05:06:07.000Z" });
   });
 
-  it.each<[string, string[], RegExp]>([
-    ["no duration", words`policy renew --feed ${feed} --key ${alice.file}`, /--valid DURATION: expected a duration/],
-    ["words", words`policy renew --feed ${feed} --valid soon`, /--valid soon: expected a duration such as 12h/],
-    ["401 days", words`policy renew --feed ${feed} --valid 401d`, /at most 400d/],
-    ["no feed", words`policy renew --valid 14d`, /--feed FILE is required/],
-    ["neither signers nor feed", words`policy sign ${policy} --valid 14d`, /--signers FILE is required for version 1/],
-    [
-      "an input as --out",
-      words`policy sign ${policy} --signers ${signers} --valid 14d --out ${policy}`,
-      /also an input/,
-    ],
-    ["another name", words`policy sign ${policy} --signers ${renamed} --feed ${feed} --valid 14d`, /version 2 is of x/],
-    [
-      "a set without a name",
-      words`policy sign ${policy} --signers ${nameless} --valid 14d`,
-      /policy signers: name: expected 1 to 100/,
-    ],
-  ])("refuse %s", async (_, line, says) => refused(2, given(line, 1), says));
+  it.each([
+    ["renew --feed $feed --key $alice", "--valid DURATION: expected a duration"],
+    ["renew --feed $feed --valid soon", "--valid soon: expected a duration such as 12h"],
+    ["renew --feed $feed --valid 401d", "at most 400d"],
+    ["renew --valid 14d", "--feed FILE is required"],
+    ["sign $policy --valid 14d", "--signers FILE is required for version 1"],
+    ["sign $policy --signers $signers --valid 14d --out $policy", "also an input"],
+    ["sign $policy --signers $renamed --feed $feed --valid 14d", "version 2 is of x"],
+    ["sign $policy --signers $nameless --valid 14d", "policy signers: name: expected 1 to 100"],
+  ])("refuse %s", async (words, says) => {
+    await on(1)(`policy ${words}`, 2, says);
+  });
 
   it("sign refuses a feed whose newest version too few have signed", async () => {
-    const forged = fileWith(readText(feed) + altered(readText(v2), {}).replace("[]", '[{"sig":"AA=="}]'));
-    await refused(2, given(words`policy renew --feed ${forged} --valid 14d`, 1), /0 of the 3 keys/);
+    const it = fileWith(readText(feed) + altered(readText(v2), {}).replace("[]", '[{"sig":"AA=="}]'));
+    await on(1, { it })("policy renew --feed $it --valid 14d", 2, "0 of the 3 keys");
   });
 });

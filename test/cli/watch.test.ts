@@ -1,6 +1,6 @@
 /** What watch refuses of a command line, and what it says of an entry. */
 import { describe, expect, it } from "vitest";
-import { entryText } from "../../src/cli/watch-text.js";
+import { atMostOnceText, entryText, notReadText, waitingText } from "../../src/cli/watch-text.js";
 import { watchExitCode } from "../../src/cli/watch.js";
 import type { Report } from "../../src/report/report.js";
 import type { WatchSummary } from "../../src/run/index.js";
@@ -76,6 +76,17 @@ describe("the exit code", () => {
     ["a name that was not seen", { unseen: [watched] }, 3],
     ["good names", {}, 0],
   ])("is that of %s", (_, more, code) => expect(watchExitCode({ ...good, ...more })).toBe(code));
+});
+
+it("a watch says what is not announced, and what cannot be read again", () => {
+  expect(waitingText("refusal", "log")).toContain(
+    "a refusal was not announced, and will be when the watch resumes with",
+  );
+  expect(waitingText("outage", undefined)).toContain("an outage was not announced, and without --log it is lost");
+  expect(atMostOnceText).toContain("announced at most once");
+  expect(notReadText(START)).toBe(
+    `warning: ${AT} nothing was reloaded, since stdin cannot be read again: restart the watch to use new files\n`,
+  );
 });
 
 describe("a line with evidence", () => {

@@ -85,249 +85,173 @@ const A_POLICY = "--policy takes a policy: bootproof pin makes one";
 const PINNED_BY = "bootproof pin makes one";
 const NOT_PEM = ["a certificate", "--trust-anchor"];
 const WATCH_LOG = "Expected the file that bootproof watch --log or bootproof audit --out writes.";
+const TAKES_CERTIFICATE = "--trust-anchor takes a certificate: in PEM";
+const TAKES_DOCUMENT = "--attestation takes a bare attestation document";
 const SEE_VERIFY = "See bootproof verify --help.";
 
-/** After `verify --boot-proof`, before `--policy policy.json`. */
-const AS_BOOT_PROOF: readonly Row[] = [
-  ["package.json", "no kind of evidence has these members", TAKES_BOOT, ["REJECTED"]],
-  ["empty.json", "an empty JSON object", TAKES_BOOT, ["REJECTED"]],
-  ["null.json", "expected an object, got null", TAKES_BOOT],
-  ["text.json", "expected an object, got a string", TAKES_BOOT],
-  ["list.json", "the list of boot proofs is empty", "expected at least one"],
-  ["README.txt", "README.txt: not strict JSON", TAKES_BOOT],
-  [".env", ".env: not strict JSON", TAKES_BOOT],
-  ["error.json", "an error from a service", "fetch the evidence again"],
-  ["report.html", "this is a page with evidence", "bootproof verify report.html --policy FILE", ["a server's error"]],
-  ["bundle.json", "appProofs, activity in it would not be verified", "bootproof verify bundle.json --policy FILE"],
-  ["feed.jsonl", "this is a feed", "policy check FILE"],
-  ["boots.jso", "boots.jso: no such file", "did you mean boots.json?"],
-  ["gone/boot.json", "there is no folder ", "the current folder is "],
-  [".", ".: is a directory", "name the files in it"],
-  ["https://example.com/boot.json", "is a URL, and a file is expected", "curl -fsSO https://example.com/boot.json"],
-  [
-    "https://example.com/boot.json?a=1&b=2",
-    "is a URL, and a file is expected",
-    "curl -fsSO 'https://example.com/boot.json?a=1&b=2'",
-  ],
-  ["file:///boot.json", "is a URL, and a file is expected", "give a path", ["There is no folder", "curl"]],
-];
+const IS_URL = "is a URL, and a file is expected";
+const NO_KIND = "no kind of evidence has these members";
+const MINE = 'JSON with "name"';
 
-/** After `verify --boot-proof boot.json --policy`. */
-const AS_POLICY: readonly Row[] = [
-  ["pem-lines.json", "a line break in a string", "the line breaks of a PEM are \\n", NOT_PEM],
-  ["typo.json", "deployment: unknown member", "did you mean deployments?"],
-  ["README.txt", "README.txt: not strict JSON", A_POLICY],
-  ["empty.json", "empty.json: an empty JSON object", A_POLICY],
-  ["package.json", 'JSON with "name", "version"', A_POLICY],
-  ["report.html", "this is a page with evidence", "bootproof verify report.html --policy FILE"],
-  ["bundle.json", "this is a bundle", "bootproof verify bundle.json --policy FILE"],
-  [
-    "polcy.json",
-    ["polcy.json: no such file", "Correct the path: no polcy.json in the current folder "],
-    "did you mean policy.json?",
+/** Each after the words that they have in common, which end where `FILE` stands. */
+const UNDER: Readonly<Record<string, readonly Row[]>> = {
+  "verify --boot-proof FILE --policy policy.json": [
+    ["package.json", NO_KIND, TAKES_BOOT, ["REJECTED"]],
+    ["empty.json", "an empty JSON object", TAKES_BOOT, ["REJECTED"]],
+    ["null.json", "expected an object, got null", TAKES_BOOT],
+    ["text.json", "expected an object, got a string", TAKES_BOOT],
+    ["list.json", "the list of boot proofs is empty", "expected at least one"],
+    ["README.txt", "README.txt: not strict JSON", TAKES_BOOT],
+    [".env", ".env: not strict JSON", TAKES_BOOT],
+    ["error.json", "an error from a service", "fetch the evidence again"],
+    ["report.html", "this is a page with evidence", "bootproof verify report.html --policy FILE", ["a server's error"]],
+    ["bundle.json", "appProofs, activity in it would not be verified", "bootproof verify bundle.json --policy FILE"],
+    ["feed.jsonl", "this is a feed", "policy check FILE"],
+    ["boots.jso", "boots.jso: no such file", "did you mean boots.json?"],
+    ["gone/boot.json", "there is no folder ", "the current folder is "],
+    [".", ".: is a directory", "name the files in it"],
+    ["https://example.com/boot.json", IS_URL, "curl -fsSO https://example.com/boot.json"],
+    ["https://example.com/boot.json?a=1&b=2", IS_URL, "curl -fsSO 'https://example.com/boot.json?a=1&b=2'"],
+    ["file:///boot.json", IS_URL, "give a path", ["there is no folder", "curl"]],
   ],
-  ["Policy.JSON", "no such file", "did you mean policy.json?"],
-  ["https://example.com/policy.json", "is a URL", "download it (curl"],
-  ["feed.jsonl", "this is a signed policy", "--policy-signers FILE names"],
-  [
-    "policy.json --policy-signers signers.json",
-    "this policy is not signed",
-    "leave out --policy-signers, or give the feed",
+  "verify --boot-proof boot.json --policy FILE": [
+    ["pem-lines.json", "a line break in a string", "the line breaks of a PEM are \\n", NOT_PEM],
+    ["typo.json", "deployment: unknown member", "did you mean deployments?"],
+    ["README.txt", "README.txt: not strict JSON", A_POLICY],
+    ["empty.json", "empty.json: an empty JSON object", A_POLICY],
+    ["package.json", 'JSON with "name", "version"', A_POLICY],
+    ["report.html", "this is a page with evidence", "bootproof verify report.html --policy FILE"],
+    ["bundle.json", "this is a bundle", "bootproof verify bundle.json --policy FILE"],
+    [
+      "polcy.json",
+      "polcy.json: no such file Correct the path: no polcy.json in the current folder ",
+      "did you mean policy.json?",
+    ],
+    ["Policy.JSON", "no such file", "did you mean policy.json?"],
+    ["https://example.com/policy.json", "is a URL", "download it (curl"],
+    ["feed.jsonl", "this is a signed policy", "--policy-signers FILE names"],
+    [
+      "policy.json --policy-signers signers.json",
+      "this policy is not signed",
+      "leave out --policy-signers, or give the",
+    ],
+    ["policy.json --policy-state x", "--policy-state requires --policy-signers", "only a signed policy has a state"],
+    ["http://example.com/x --policy-signers signers.json", "http:// is for this machine only", "use https://"],
+    ["policy.json --format pdf", "--format pdf", "expected one of text, json"],
+    ["policy.json --now yesterday", "--now yesterday", "such as 2026-03-04T05:06:07Z"],
   ],
-  [
-    "policy.json --policy-state state.json",
-    "--policy-state requires --policy-signers",
-    "only a signed policy has a state",
+  "verify --boot-proof boot.json --policy policy.json FILE": [
+    ["--activity bundle.json", "It is a bundle", "give it alone: bootproof verify bundle.json --policy FILE"],
+    [
+      "--activity boot-bundle.json",
+      "this is a bundle",
+      "give it alone: bootproof verify boot-bundle.json --policy FILE",
+    ],
+    ["--app-proof package.json", NO_KIND, "--app-proof takes an app proof"],
+    ["--activity package.json", NO_KIND, "--activity takes an activity: bootproof fetch --activity-id ID"],
+    ["--image package.json", "package.json: not an enclave image file", "nitro-cli build-enclave makes one"],
+    ["-policy x", "unknown option -policy", "did you mean --policy?"],
+    ["--boot-prof boot.json", "unknown option --boot-prof", "did you mean --boot-proof?"],
   ],
-  ["feed.jsonl --policy-signers=", "--policy-signers: empty", "shell variable"],
-  ["http://example.com/feed.jsonl --policy-signers signers.json", "http:// is for this machine only", "use https://"],
-  ["policy.json --format pdf", "--format pdf", "expected one of text, json"],
-  ["policy.json --now yesterday", "--now yesterday", "such as 2026-03-04T05:06:07Z"],
-];
-
-const ROWS: readonly Row[] = [
-  // Addresses.
-  ["addresses", "--policy FILE is required", "See bootproof addresses --help."],
-  [
-    "addresses --from bundle.json --organization-id o --policy policy.json",
-    "not a folder",
-    "expected one of bootproof addresses --out",
+  "verify --boot-proof boot.json FILE": [
+    ["--no-policy --trust-anchor README.txt", "README.txt: text of an unknown format", TAKES_CERTIFICATE],
+    ["--no-policy --trust-anchor private.pem", "a private key in PEM, which is a secret", TAKES_CERTIFICATE],
+    ["--no-policy --policy-signers signers.json", "--policy-signers requires", "--policy"],
+    ["--policy", "--policy: FILE is required after it", SEE_VERIFY],
+    ["", "--policy FILE or --no-policy is required", "bootproof pin --boot-proof boot.json --out policy.json"],
+    ["--no-policy --organization-id o --address 0xab app.json", "took app.json, a file", "give it before --address"],
   ],
-  [
-    "addresses --policy policy.json --accept refused",
-    "--accept refused: expected service, imported, exported",
-    "with commas between",
+  "verify FILE": [
+    ["--attestation README.txt --policy policy.json", "text of an unknown format", TAKES_DOCUMENT, ["REJECTED"]],
+    ["--attestation package.json --policy policy.json", MINE, TAKES_DOCUMENT, ["REJECTED"]],
+    [
+      "--boot-proof policy.json --policy boot.json",
+      ["policy.json: this is a policy", "boot.json: this is a boot proof"],
+      "--policy takes it",
+    ],
+    ["--policy policy.json", "--boot-proof FILE (or --attestation FILE) is required", SEE_VERIFY],
+    ["--app signer --policy policy.json", NO_CONNECTION, SEE_VERIFY, ["--boot-proof FILE", "--attestation"]],
+    ["--app signer --policy polcy.json", NO_CONNECTION, SEE_VERIFY],
+    ["--activity-id a --organization-id o --policy policy.json", NO_CONNECTION, SEE_VERIFY, ["--boot-proof FILE"]],
+    ["--boot-proof --policy policy.json", "took --policy, an option, as its value", "a shell variable may be unset"],
+    ["boot.json aws-boot.json --policy policy.json", "a file without an option", "give it after --boot-proof"],
+    ["--app boot.json --policy policy.json", "--app boot.json: a file", "expected the name of an application"],
   ],
-  ["policy check bom.json", "bom.json has a fault", "save it without one", NOT_PEM],
-  ["policy check comment.json", "comment.json has a fault", "JSON has no comments: remove it", NOT_PEM],
-  ["pin --boot-proof aws-boot.json --add-to package.json", 'JSON with "name"', PINNED_BY],
-  ["bundle --boot-proof package-lock.json --policy policy.json", 'JSON with "name"', TAKES_BOOT],
-  ["pin --boot-proof package-lock.json", 'JSON with "name"', TAKES_BOOT, ["REJECTED"]],
-  [
-    "verify --boot-proof boot.json --activity bundle.json --policy policy.json",
-    "It is a bundle",
-    "give it alone: bootproof verify bundle.json --policy FILE",
+  "policy FILE": [
+    ["check bom.json", "bom.json has a fault", "save it without one", NOT_PEM],
+    ["check comment.json", "comment.json has a fault", "JSON has no comments: remove it", NOT_PEM],
+    ["check-releases package.json --no-manifest-set", "package.json: is not a folder", "of releases"],
+    // Files of a signed policy, each in the place of another.
+    ["check feed.jsonl", "this is a feed of signed policies", "--policy-signers FILE"],
+    ["check version.json", "this is a signed policy", "bootproof policy review FILE"],
+    ["review policy.json", "policy.json: this is a policy", "bootproof verify --policy takes it"],
+    ["review feed.jsonl", "feed.jsonl: this is a feed of signed policies", "policy check"],
+    ["to-sign signers.json", "these are the signers of a policy", "bootproof verify --policy-signers takes it"],
+    ["review policy.state", "what a consumer of a signed policy remembers", "it is kept"],
+    ["review README.txt", "text of an unknown format", "Expected a signed policy: bootproof policy sign makes one"],
+    [
+      "review version.json --feed package.json",
+      MINE,
+      "--feed takes a feed of signed policies: bootproof policy publish",
+    ],
+    ["check policy.json --policy-signers signers.json", "policy.json: this is a policy", "--policy takes it"],
+    [
+      "check policy.state --policy-signers signers.json",
+      "what a consumer of a signed policy rem",
+      "that consumer alone",
+    ],
+    ["check feed.jsonl --policy-signers version.json", "this is a signed policy", "bootproof policy review FILE"],
+    [
+      "sign policy.json --signers operators.json --valid 1d",
+      'JSON with "threshold", "members"',
+      '--signers takes the signers of a policy: JSON {"name", "threshold", "keys": ["PEM", …]}',
+    ],
+    [
+      "sign policy.json --signers signers.json --valid 1d --key key.json",
+      "private key: expected one PEM block PRIVATE",
+      "openssl pkey",
+      ["5f5f"],
+    ],
   ],
-  [
-    "verify --boot-proof boot.json --activity boot-bundle.json --policy policy.json",
-    "this is a bundle",
-    "give it alone: bootproof verify boot-bundle.json --policy FILE",
+  "pin FILE": [
+    ["--boot-proof aws-boot.json --add-to package.json", MINE, PINNED_BY],
+    ["--boot-proof package-lock.json", MINE, TAKES_BOOT, ["REJECTED"]],
+    ["--pcrs operators.json", 'JSON with "threshold"', "--pcrs takes the PCRs of an image"],
+    ["--release package.json --app signer", "signer: not in this release", "which has name"],
+    ["--app signer", NO_CONNECTION, "See bootproof pin --help.", ["--release requires"]],
+    ["", "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required", "See bootproof pin --help."],
+    ["--boot-proof aws-boot.json --max-age month", "--max-age month", "a duration such as 12h or 30d"],
   ],
-  [
-    "verify --boot-proof boot.json --app-proof package.json --policy policy.json",
-    "no kind of evidence has these members",
-    "--app-proof takes an app proof",
+  FILE: [
+    ["addresses", "--policy FILE is required", "See bootproof addresses --help."],
+    [
+      "addresses --from bundle.json --organization-id o --policy policy.json",
+      "not a folder",
+      "one of bootproof addresses",
+    ],
+    ["addresses --policy policy.json --accept refused", "expected service, imported, exported", "with commas between"],
+    ["bundle --boot-proof package-lock.json --policy policy.json", MINE, TAKES_BOOT],
+    ["stamp --api-key-file package.json", MINE, "--api-key-file takes an API key file: bootproof key new makes one"],
+    ["stamp --api-key-file kez.json", "kez.json: no such file", "did you mean key.json?"],
+    ["inspect quorum-of-nobody.json", "no such file", "nor a name near it", ["did you mean"]],
+    ["measure pcr.json", "pcr.json: no such file", "did you mean pcrs.json?"],
+    ["measure --binary app.json --policy-signers signers.json", "--policy-signers requires", "--policy"],
+    ["inspect http://example.com/boot.json", "is a URL", "download it (curl"],
+    ["--policy policy.json verify boot.json", "unknown option --policy here", "such as bootproof verify --policy"],
+    ["boot.json --policy policy.json", "boot.json: expected a command first", "bootproof verify boot.json"],
+    ["verfy boot.json", "unknown command verfy", "did you mean verify?"],
+    ["log verify boot.json", "boot.json: this is a boot proof", WATCH_LOG, ["BROKEN"]],
+    ["log verify README.txt", "README.txt: text of an unknown format", WATCH_LOG, ["BROKEN"]],
+    ["inspect Folder1/AndAnother2/OfManyLetters3", "no such file", "there is no folder", ["not shown"]],
+    ["explain maxAg", "maxAg: not a check", "did you mean maxage"],
+    ["explain --polcy", "--polcy: not a check", "did you mean --policy"],
   ],
-  [
-    "verify --boot-proof boot.json --activity package.json --policy policy.json",
-    "no kind of evidence has these members",
-    "--activity takes an activity: bootproof fetch --activity-id ID",
-  ],
-  [
-    "verify --attestation README.txt --policy policy.json",
-    "text of an unknown format",
-    "--attestation takes a bare attestation document",
-    ["REJECTED"],
-  ],
-  [
-    "verify --attestation package.json --policy policy.json",
-    'JSON with "name"',
-    "--attestation takes a bare attestation document",
-    ["REJECTED"],
-  ],
-  [
-    "verify --boot-proof boot.json --no-policy --trust-anchor README.txt",
-    "README.txt: text of an unknown format",
-    "--trust-anchor takes a certificate: in PEM",
-  ],
-  [
-    "verify --boot-proof boot.json --no-policy --trust-anchor private.pem",
-    "a private key in PEM, which is a secret",
-    "--trust-anchor takes a certificate: in PEM",
-  ],
-  [
-    "stamp --api-key-file package.json",
-    'JSON with "name"',
-    "--api-key-file takes an API key file: bootproof key new makes one",
-  ],
-  ["stamp --api-key-file kez.json", "kez.json: no such file", "did you mean key.json?"],
-  [
-    "verify --boot-proof boot.json --image package.json --policy policy.json",
-    "package.json: not an enclave image file",
-    "nitro-cli build-enclave makes one",
-  ],
-  ["pin --pcrs operators.json", 'JSON with "threshold"', "--pcrs takes the PCRs of an image"],
-  ["pin --release package.json --app signer", "signer: not in this release", "which has name"],
-  ["policy check-releases package.json --no-manifest-set", "package.json: is not a folder", "of releases"],
-  [
-    "verify --boot-proof policy.json --policy boot.json",
-    ["policy.json: this is a policy", "boot.json: this is a boot proof"],
-    "--policy takes it",
-  ],
-
-  // Files of a signed policy, each in the place of another.
-  ["policy check feed.jsonl", "this is a feed of signed policies", "--policy-signers FILE"],
-  ["policy check version.json", "this is a signed policy", "bootproof policy review FILE"],
-  ["policy review policy.json", "policy.json: this is a policy", "bootproof verify --policy takes it"],
-  ["policy review feed.jsonl", "feed.jsonl: this is a feed of signed policies", "policy check"],
-  [
-    "policy to-sign signers.json",
-    "signers.json: these are the signers of a policy",
-    "bootproof verify --policy-signers takes it",
-  ],
-  ["policy review policy.state", "what a consumer of a signed policy remembers", "it is kept"],
-  [
-    "policy review README.txt",
-    "README.txt: text of an unknown format",
-    "Expected a signed policy: bootproof policy sign makes one",
-  ],
-  [
-    "policy review version.json --feed package.json",
-    'package.json: JSON with "name"',
-    "--feed takes a feed of signed policies: bootproof policy publish makes one",
-  ],
-  ["policy check policy.json --policy-signers signers.json", "policy.json: this is a policy", "--policy takes it"],
-  [
-    "policy check policy.state --policy-signers signers.json",
-    "policy.state: this is what a consumer of a signed policy remembers",
-    "for that consumer alone",
-  ],
-  [
-    "policy check feed.jsonl --policy-signers version.json",
-    "version.json: this is a signed policy",
-    "bootproof policy review FILE",
-  ],
-  [
-    "policy sign policy.json --signers operators.json --valid 1d",
-    'operators.json: JSON with "threshold", "members"',
-    '--signers takes the signers of a policy: JSON {"name", "threshold", "keys": ["PEM", …]}',
-  ],
-  [
-    "policy sign policy.json --signers signers.json --valid 1d --key key.json",
-    "key.json: private key: expected one PEM block PRIVATE KEY",
-    "openssl pkey",
-    ["5f5f"],
-  ],
-  ["inspect quorum-of-nobody.json", "no such file", "nor a name near it", ["did you mean"]],
-  ["measure pcr.json", "pcr.json: no such file", "did you mean pcrs.json?"],
-  ["measure --binary app.json --policy-signers signers.json", "--policy-signers requires", "--policy"],
-  ["verify --boot-proof boot.json --no-policy --policy-signers signers.json", "--policy-signers requires", "--policy"],
-  [`review boot.json --policy feed.jsonl --policy-state=`, "--policy-state: empty", "shell variable"],
-  ["inspect http://example.com/boot.json", "is a URL", "download it (curl"],
-
-  // Command lines.
-  [
-    "verify --boot-proof boot.json",
-    "--policy FILE or --no-policy is required",
-    "bootproof pin --boot-proof boot.json --out policy.json",
-  ],
-  ["verify --policy policy.json", "--boot-proof FILE (or --attestation FILE) is required", SEE_VERIFY],
-  ["verify --app signer --policy policy.json", NO_CONNECTION, SEE_VERIFY, ["--boot-proof FILE", "--attestation"]],
-  ["verify --app signer --policy polcy.json", NO_CONNECTION, SEE_VERIFY],
-  ["verify --activity-id a --organization-id o --policy policy.json", NO_CONNECTION, SEE_VERIFY, ["--boot-proof FILE"]],
-  ["pin --app signer", NO_CONNECTION, "See bootproof pin --help.", ["--release requires"]],
-  ["pin", "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required", "See bootproof pin --help."],
-  ["verify --boot-proof boot.json --policy", "--policy: FILE is required after it", SEE_VERIFY],
-  [
-    "verify --boot-proof --policy policy.json",
-    "--boot-proof: took --policy, an option, as its value",
-    "a shell variable may be unset",
-  ],
-  ["verify --boot-prof boot.json --policy policy.json", "unknown option --boot-prof", "did you mean --boot-proof?"],
-  ["verify -policy policy.json boot.json", "unknown option -policy", "did you mean --policy?"],
-  [
-    "--policy policy.json verify boot.json",
-    "unknown option --policy here",
-    "a command comes first, such as bootproof verify --policy",
-  ],
-  ["boot.json --policy policy.json", "boot.json: expected a command first", "bootproof verify boot.json"],
-  ["verfy boot.json", "unknown command verfy", "did you mean verify?"],
-  ["verify boot.json aws-boot.json --policy policy.json", "a file without an option", "give it after --boot-proof"],
-  ["verify --app boot.json --policy policy.json", "--app boot.json: a file", "expected the name of an application"],
-  [
-    "verify --boot-proof boot.json --no-policy --organization-id o --address 0xab app.json",
-    "took app.json, a file",
-    "give it before --address",
-  ],
-  ["pin --boot-proof aws-boot.json --max-age month", "--max-age month", "a duration such as 12h or 30d"],
-  ["log verify boot.json", "boot.json: this is a boot proof", WATCH_LOG, ["BROKEN"]],
-  ["log verify README.txt", "README.txt: text of an unknown format", WATCH_LOG, ["BROKEN"]],
-  [
-    "inspect Folder1/AndAnother2/OfManyLetters3",
-    "Folder1/AndAnother2/OfManyLetters3: no such file",
-    "there is no folder",
-    ["not shown"],
-  ],
-  ["explain maxAg", "maxAg: not a check", "did you mean maxage"],
-  ["explain --polcy", "--polcy: not a check", "did you mean --policy"],
-];
+};
 
 /** Each ends with exit code 2. */
-export const WRONG_USES = [
-  ...AS_BOOT_PROOF.map(([file, ...row]): Row => [`verify --boot-proof ${file} --policy policy.json`, ...row]),
-  ...AS_POLICY.map(([words, ...row]): Row => [`verify --boot-proof boot.json --policy ${words}`, ...row]),
-  ...ROWS,
-].map(([line, says, next, never = []]) => ({ line, says: [says, next].flat(), never }));
+export const WRONG_USES = Object.entries(UNDER)
+  .flatMap(([line, rows]) => rows.map(([words, ...row]): Row => [line.replace("FILE", words).trim(), ...row]))
+  .map(([line, says, next, never = []]) => ({ line, says: [says, next].flat(), never }));
 
 /** What people also try, and what answers. */
 export const TRIED: readonly (readonly [argv: string, code: number, says: string])[] = [
