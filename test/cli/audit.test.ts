@@ -8,7 +8,6 @@ import { interruptedText, progressText, summaryText } from "../../src/cli/audit-
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { AuditSummary } from "../../src/run/index.js";
 import type { AuditEnd } from "../../src/run/node.js";
-import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
 import { type Answer, APP_1, BOOT_1, bootproof, fileOf, scene, vector } from "./support.js";
@@ -202,23 +201,6 @@ describe("audit", () => {
     rmSync(file);
     writeFileSync(input, "{}\n");
     expect(await night()).toEqual([2, null]);
-  });
-
-  it("goes on with the files of its policy elsewhere, and not with other content", async () => {
-    const own = JSON.parse(readFileSync(policy, "utf8")) as object;
-    const write = (anchor: string): string => {
-      const path = newPath("policy.json");
-      writeFileSync(path, JSON.stringify({ ...own, trustAnchors: [{ file: "root.pem" }] }));
-      writeFileSync(join(path, "../root.pem"), anchor);
-      return path;
-    };
-    const rest = [fileOf(boots[0]), "--out", newPath("out"), "--resume"];
-    for (const path of [write(fleet.anchorPem), write(fleet.anchorPem)])
-      expect((await audit("--policy", path, ...rest)).code).toBe(0);
-    const aws = write(certificatePem(AWS_NITRO_ROOT_G1.certificate.der));
-    const { code, stderr } = await audit("--policy", aws, ...rest, "--log-format", "json");
-    expect([code, JSON.parse(stderr)]).toMatchObject([2, { event: "failed", fields: { exitCode: 2 } }]);
-    expect(stderr).toContain("by another setting: the trust anchors. ");
   });
 
   usage("audit", [

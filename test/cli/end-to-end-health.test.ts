@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import type { HealthState } from "../../src/run/node.js";
-import { WITHOUT_REDIS, proxyTo } from "../support/redis.js";
+import { proxyTo } from "../support/redis.js";
 import { Process, killAll } from "./process.js";
 import { type Answer, bootproof, connectionTo, words } from "./support.js";
 
