@@ -132,7 +132,7 @@ describe("evidence in its wrappers, its documents, and stdin", () => {
     ),
     ["verify --attestation $tpm --no-policy", 1, "NitroTPM"],
     [
-      "verify --attestation $document --boot-proof $boot --app-proof $app --activity $app --ephemeral-key 0 --no-policy",
+      "verify --attestation $document --boot-proof $boot --app-proof $app --activity $app --ephemeral-key 0",
       2,
       "and excludes --boot-proof, --app-proof, --activity, --ephemeral-key",
     ],
