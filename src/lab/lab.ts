@@ -229,8 +229,8 @@ async function openInstallation(
   // transactions, the next start creates the seed.
   const seed =
     kept?.seed ??
-    (await state.transact((tx) => {
-      const created = createSeed(tx, fleet, now());
+    (await state.transact(async (tx) => {
+      const created = await createSeed({ tx, fleet, now: now() });
       tx.put("installation", "lab", { ...made, seed: created });
       return created;
     }));

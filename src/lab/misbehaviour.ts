@@ -125,35 +125,29 @@ export class Misbehaviour {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
     const answering = { honest, operation, reader, sign };
-    const altered = this.#showing(operation, honest).reduce(
-      (activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity,
-      honest,
+    const showing = this.#showing(operation, honest);
+    return this.#withAppProofs(
+      altered(showing, honest, ({ activity }, before) => activity?.(before, answering)),
+      answering,
     );
-    return this.#withAppProofs(altered, answering);
   }
 
   /** Returns the answer of the auth proxy with the faults that are on, those of boots and app proofs included. */
   auth(honest: JsonObject, call: Omit<AuthAnswering, "sign" | "key">): JsonObject {
     const sign: Answering["sign"] = (like, payload) => this.#signed(like, payload, call.reader);
     const answering = { ...call, sign, key: this.#fleet.quorumKey.bind(this.#fleet) };
-    const altered = this.#showing(call.operation).reduce(
-      (answer, { behaviour }) => behaviour.auth?.(answer, answering) ?? answer,
-      honest,
-    );
-    return this.#withAppProofs(altered, { ...answering, honest });
+    const answer = altered(this.#showing(call.operation), honest, ({ auth }, before) => auth?.(before, answering));
+    return this.#withAppProofs(answer, { ...answering, honest });
   }
 
   /** Returns the items of a list with the faults that are on. */
   list(honest: readonly JsonObject[], listing: Listing): readonly JsonObject[] {
     if (honest.length === 0) return honest;
-    return this.#showing(listing.operation).reduce(
-      (items, { behaviour }) => behaviour.list?.(items, listing) ?? items,
-      honest,
-    );
+    return altered(this.#showing(listing.operation), honest, ({ list }, items) => list?.(items, listing));
   }
 
   pageStart(honest: number, operation: string): number {
-    return this.#showing(operation).reduce((start, { behaviour }) => behaviour.pageStart?.(start) ?? start, honest);
+    return altered(this.#showing(operation), honest, ({ pageStart }, start) => pageStart?.(start));
   }
 
   /** Returns the lies that the operation shows, or any answer with an activity that its submit shows. */
@@ -181,12 +175,12 @@ export class Misbehaviour {
   #appProofs(honest: readonly JsonObject[], answering: Answering): JsonObject[] {
     const moved = this.#altersBoot ? honest.map((proof) => this.#movedTo(proof, answering.reader)) : honest;
     const showing = this.#showing(answering.operation, answering.honest);
-    const signed = showing.reduce<readonly JsonObject[]>(
-      (proofs, { behaviour: { appProof } }) =>
-        appProof ? proofs.map((proof) => this.#resigned(proof, appProof, answering)) : proofs,
+    const signed = altered(
+      showing,
       moved,
+      ({ appProof }, proofs) => appProof && proofs.map((proof) => this.#resigned(proof, appProof, answering)),
     );
-    return [...showing.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
+    return [...altered(showing, signed, ({ appProofs }, proofs) => appProofs?.(proofs, answering))];
   }
 
   /** Signs the payload again, with the enclave that replaces the signer. */
@@ -235,7 +229,7 @@ export class Misbehaviour {
     const alterations = this.#on.flatMap(({ behaviour }) => behaviour.forge?.(target) ?? []);
     const { release, at, key, fleet } = target;
     const forged = fleet.forgeBootProof(release, at, key, merged([honest, ...alterations]));
-    return this.#on.reduce((proof, { behaviour }) => behaviour.bootProof?.(proof, target) ?? proof, forged);
+    return altered(this.#on, forged, ({ bootProof }, proof) => bootProof?.(proof, target));
   }
 
   #targetOf(saved: SavedEnclave, reader: Reader): TargetEnclave {
@@ -243,6 +237,15 @@ export class Misbehaviour {
     const at = new Date(saved.bootedAt);
     return { release, at, key: saved.key, forge: this.#fleet.forge(release), fleet: this.#fleet };
   }
+}
+
+/** Returns what the lies make of a value, one after the other. */
+function altered<T>(
+  lies: readonly Switched[],
+  honest: T,
+  alter: (behaviour: Behaviour, before: T) => T | undefined,
+): T {
+  return lies.reduce((before, { behaviour }) => alter(behaviour, before) ?? before, honest);
 }
 
 /** Merges alterations. Later ones win. */

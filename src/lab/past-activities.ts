@@ -14,7 +14,7 @@ import type { ActivityRecord, Wallet } from "./records.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
-interface Sources {
+export interface PastSources {
   readonly tx: Transaction;
   readonly fleet: Fleet;
   readonly now: Date;
@@ -60,7 +60,7 @@ interface Request {
 
 /** Adds a completed activity with app proofs. Returns its id. */
 export function putPastActivity(
-  { tx, fleet, now }: Sources,
+  { tx, fleet, now }: PastSources,
   { organizationId, userId, operation, parameters }: Submitted,
   { result, addresses = [] }: Outcome,
 ): string {
@@ -100,7 +100,7 @@ const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHE
  * unknown organization.
  */
 export function putManyAccounts(
-  sources: Sources,
+  sources: PastSources,
   { count, perActivity = 100, organizationId }: ManyAccounts & { readonly organizationId: string },
 ): string {
   const { tx, now } = sources;

@@ -29,11 +29,10 @@ export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: U
   return derOf(octets(sized(sized(sct))));
 }
 
-/** The log of signatures. Each proof of inclusion is that of a real tree (RFC 6962 section 2.1). */
+/** The log of signatures. Each entry is the second leaf of a tree of two (RFC 6962 section 2.1). */
 export class SignatureLog {
   readonly #host: string;
   readonly #key: KeyPair;
-  readonly #leaves = ["the first entry", "the second entry"].map((one) => leafHash(toUtf8(one)));
 
   constructor(host: string, key: KeyPair) {
     [this.#host, this.#key] = [host, key];
@@ -41,8 +40,8 @@ export class SignatureLog {
 
   /** Adds a body. Returns the entry in the form of bundles, with a promise and a proof of inclusion. */
   add(body: Uint8Array, at: Date): TransparencyLogEntry {
-    const logIndex = this.#leaves.push(leafHash(body)) - 1;
-    const [keyId, rootHash] = [Buffer.from(logId(this.#key)), rootOf(this.#leaves)];
+    const [logIndex, treeSize] = [1, 2];
+    const [keyId, rootHash] = [Buffer.from(logId(this.#key)), sha256(concatBytes(NODE, FIRST, leafHash(body)))];
     const integratedTime = Math.floor(at.getTime() / 1000);
     const promised = { body: toBase64(body), integratedTime, logID: toHex(keyId), logIndex };
     return {
@@ -54,17 +53,17 @@ export class SignatureLog {
       inclusionProof: {
         logIndex: String(logIndex),
         rootHash: Buffer.from(rootHash),
-        treeSize: String(this.#leaves.length),
-        hashes: pathOf(this.#leaves).map((hash) => Buffer.from(hash)),
-        checkpoint: { envelope: this.#checkpoint(rootHash) },
+        treeSize: String(treeSize),
+        hashes: [Buffer.from(FIRST)],
+        checkpoint: { envelope: this.#checkpoint(rootHash, treeSize) },
       },
       canonicalizedBody: Buffer.from(body),
     };
   }
 
   /** Returns a signed note (C2SP signed-note, tlog-checkpoint). */
-  #checkpoint(root: Uint8Array): string {
-    const note = `${this.#host} - 1\n${this.#leaves.length}\n${toBase64(root)}\n`;
+  #checkpoint(root: Uint8Array, treeSize: number): string {
+    const note = `${this.#host} - 1\n${treeSize}\n${toBase64(root)}\n`;
     const hint = logId(this.#key).slice(0, 4);
     return `${note}\n\u2014 ${this.#host} ${toBase64(concatBytes(hint, this.#signed(note)))}\n`;
   }
@@ -78,23 +77,8 @@ function leafHash(entry: Uint8Array): Uint8Array {
   return sha256(concatBytes(Uint8Array.of(0), entry));
 }
 
-/** Splits the leaves at the largest power of two below their number. */
-function split(leaves: readonly Uint8Array[]): [left: readonly Uint8Array[], right: readonly Uint8Array[]] {
-  const middle = 2 ** Math.floor(Math.log2(leaves.length - 1));
-  return [leaves.slice(0, middle), leaves.slice(middle)];
-}
-
-function rootOf(leaves: readonly Uint8Array[]): Uint8Array {
-  if (leaves.length === 1) return leaves[0]!;
-  return sha256(concatBytes(Uint8Array.of(1), ...split(leaves).map(rootOf)));
-}
-
-/** Returns the path of the last leaf, from the leaf up. */
-function pathOf(leaves: readonly Uint8Array[]): Uint8Array[] {
-  if (leaves.length === 1) return [];
-  const [left, right] = split(leaves);
-  return [...pathOf(right), rootOf(left)];
-}
+const NODE = Uint8Array.of(1);
+const FIRST = leafHash(toUtf8("the first entry"));
 
 const SHA_256 = "2.16.840.1.101.3.4.2.1";
 const SIGNED_DATA = "1.2.840.113549.1.7.2";

@@ -72,13 +72,14 @@ export async function importPrivateKey(call: Call<ReadOf<typeof keyShapes.import
 
 /** Exports the mnemonic, or the seed in hex of a wallet that was imported without one. */
 export async function exportWallet(call: Call<JsonObject>): Promise<Outcome> {
-  const { tx, organization, parameters } = call;
-  const walletId = String(parameters["walletId"]);
-  const wallet = walletOf(tx, organization, walletId);
-  const secret = toUtf8(wallet.mnemonic ?? wallet.seed ?? "");
-  const bundle = await exportBundle(call, String(parameters["targetPublicKey"]), secret);
-  tx.put("wallets", walletId, { ...wallet, exported: true });
-  return { result: { walletId, exportBundle: bundle } };
+  const wallet = walletOf(call.tx, call.organization, String(call.parameters["walletId"]));
+  const exported = await exportedTo(call, toUtf8(wallet.mnemonic ?? wallet.seed ?? ""));
+  call.tx.put("wallets", wallet.walletId, { ...wallet, exported: true });
+  return { result: { walletId: wallet.walletId, ...exported } };
+}
+
+async function exportedTo(call: Call<JsonObject>, secret: Uint8Array): Promise<{ readonly exportBundle: string }> {
+  return { exportBundle: await exportBundle(call, String(call.parameters["targetPublicKey"]), secret) };
 }
 
 /** No list shows this export. */
@@ -90,18 +91,14 @@ export async function exportWalletAccount(call: Call<JsonObject>): Promise<Outco
     .find(({ account }) => account.address === address);
   if (found?.seed === undefined) throw notFound(`there is no account ${address}`);
   const { privateKey } = keyAt(fromHex(found.seed)!, found.account);
-  return {
-    result: { address, exportBundle: await exportBundle(call, String(parameters["targetPublicKey"]), privateKey) },
-  };
+  return { result: { address, ...(await exportedTo(call, privateKey)) } };
 }
 
 export async function exportPrivateKey(call: Call<JsonObject>): Promise<Outcome> {
-  const { tx, organization, parameters } = call;
-  const privateKeyId = String(parameters["privateKeyId"]);
-  const key = privateKeyOf(tx, organization, privateKeyId);
-  const bundle = await exportBundle(call, String(parameters["targetPublicKey"]), fromHex(key.secret)!);
-  tx.put("privateKeys", privateKeyId, { ...key, exported: true });
-  return { result: { privateKeyId, exportBundle: bundle } };
+  const key = privateKeyOf(call.tx, call.organization, String(call.parameters["privateKeyId"]));
+  const exported = await exportedTo(call, fromHex(key.secret)!);
+  call.tx.put("privateKeys", key.privateKeyId, { ...key, exported: true });
+  return { result: { privateKeyId: key.privateKeyId, ...exported } };
 }
 
 /** Deletes wallets or private keys, all or none. */

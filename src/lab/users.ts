@@ -86,29 +86,19 @@ export function newApiKey(
   return { ...key, ...(expirationSeconds !== undefined && { expirationSeconds }) };
 }
 
-/** Adds a user. Returns the id. */
-export function addUser(
-  tx: Transaction,
-  organizationId: string,
-  facts: Partial<User> & Pick<User, "userName">,
-  now: Date,
-): string {
-  const userId = randomUUID();
-  const none = { authenticators: [], apiKeys: [], userTags: [], oauthProviders: [] };
-  const user = { userId, userEmail: "", userPhoneNumber: "", ...none, ...facts, ...createdAt(now) };
-  tx.put("users", userId, { organizationId, user, relyingParties: {} });
-  return userId;
-}
-
-/** Adds a user of a request, with all credentials. */
+/** Adds a user of a request, with all credentials. Returns the id. */
 export function addRequestedUser(tx: Transaction, organizationId: string, requested: NewUser, now: Date): string {
-  const { apiKeys, authenticators = [], oauthProviders = [], ...facts } = requested;
-  const credentials = {
+  const { apiKeys, authenticators = [], oauthProviders = [], userTags = [], ...facts } = requested;
+  const { userName, userEmail = "", userPhoneNumber = "" } = facts;
+  const userId = randomUUID();
+  const user = {
+    ...{ userId, userName, userEmail, userPhoneNumber, userTags, ...createdAt(now) },
     apiKeys: apiKeys.map(({ apiKeyName, publicKey, ...more }) => newApiKey(apiKeyName, publicKey, now, more)),
     authenticators: authenticators.map((one) => newAuthenticator(one, now)),
     oauthProviders: oauthProviders.map((one) => newProvider(one, now)),
   };
-  return addUser(tx, organizationId, { ...facts, ...credentials } as Partial<User> & Pick<User, "userName">, now);
+  tx.put("users", userId, { organizationId, user, relyingParties: {} });
+  return userId;
 }
 
 /** Where the public key is in an authenticator's data: after hash, flags, counter, AAGUID and the id's length. */
