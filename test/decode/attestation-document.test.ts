@@ -3,7 +3,7 @@ import { fromHex, toHex } from "../../src/bytes.js";
 import { decodeAttestationDocument, readAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { faultText } from "../../src/errors.js";
-import { type CborInput, Entries, encodeCbor, hex, join } from "../support/cbor.js";
+import { type CborInput } from "../support/cbor.js";
 import { genuineFields, payloadWith } from "../support/document.js";
 import { refusalOf } from "../support/faults.js";
 import { documentVectors, genuineDocuments, readVector, readVectorJson } from "../support/vectors.js";
@@ -24,17 +24,11 @@ describe("the fields of an attestation document", () => {
 
   it.each<[string, Record<string, CborInput | undefined>]>([
     ["a timestamp of 1", { timestamp: 1 }],
-    ["a timestamp above 32 bits", { timestamp: 1_746_487_652_119 }],
     ["the last instant that a date can be", { timestamp: 8_640_000_000_000_000n }],
     ["one PCR", { pcrs: pcrs(0) }],
     ["one PCR, of the last index", { pcrs: pcrs(31) }],
     ["32 PCRs", { pcrs: pcrs(...upTo(32)) }],
-    ["a public key of no bytes", { public_key: bytes(0) }],
     ["a public key of 1024 bytes", { public_key: bytes(1024) }],
-    ["user data of no bytes", { user_data: bytes(0) }],
-    ["user data of 1024 bytes", { user_data: bytes(1024) }],
-    ["a nonce of no bytes", { nonce: bytes(0) }],
-    ["a nonce of 1024 bytes", { nonce: bytes(1024) }],
     ["no public key, user data and nonce", { public_key: undefined, user_data: undefined, nonce: undefined }],
     ["null as public key, user data and nonce", { public_key: null, user_data: null, nonce: null }],
     ["one certificate in the bundle", { cabundle: [genuineLeaf] }],
@@ -54,9 +48,6 @@ describe("the fields of an attestation document", () => {
   });
 
   it.each<[string, Record<string, CborInput | undefined>, string]>([
-    ["digest with a space", { digest: "SHA384 " }, "digest: not SHA384"],
-    ["digest in bytes", { digest: new TextEncoder().encode("SHA384") }, "digest: not SHA384"],
-    ["a timestamp of 2^53", { timestamp: 9_007_199_254_740_992n }, "timestamp: "],
     [
       "a cabundle of seventeen",
       { cabundle: Array<Uint8Array>(17).fill(genuineLeaf) },
@@ -80,16 +71,6 @@ describe("the fields of an attestation document", () => {
     expect(reading.unknownKeys).toEqual(["extra", "toString", "Nonce"]);
     expect(reading.value.nonce).toBeNull();
     expect(readAttestationDocument(payloadWith({})).unknownKeys).toEqual([]);
-  });
-});
-
-describe("the payload", () => {
-  const entries = [...genuineFields()];
-  const indefinite = (list: typeof entries): Uint8Array =>
-    join(hex("bf"), encodeCbor(new Entries(list)).subarray(1), hex("ff"));
-
-  it("may be a map of indefinite length", () => {
-    expect(readAttestationDocument(indefinite(entries))).toEqual(readAttestationDocument(payloadWith({})));
   });
 });
 

@@ -97,24 +97,12 @@ describe("decodeCertificate refuses", () => {
       made(SIGNATURE, (node) => ({ ...node, content: join(hex("01"), node.content.subarray(1)) })),
       "not whole bytes",
     ],
-    [
-      "a signature without its first byte",
-      made(SIGNATURE, (node) => ({ ...node, content: new Uint8Array() })),
-      "not whole bytes",
-    ],
     ["a multi-byte tag", made([...FIRST_ATTRIBUTE, 1], (node) => ({ ...node, tag: 0x1f })), "multi-byte tag"],
-    // What is signed.
-    ["an element after them", made(TBS, (node) => ({ ...node, trailer: hex("0500") })), "after the extensions"],
     ["a version of 258", replaced([...VERSION, 0], 0x02, "0102"), "version: not 2 or 3"],
     ["a negative version", replaced([...VERSION, 0], 0x02, "ff"), "negative"],
-    ["a version without its wrapper", made(VERSION, (node) => node.children![0]!), ""],
-    ["no serial number", without(SERIAL), "serialNumber: tag"],
     ["an empty serial number", replaced(SERIAL, 0x02, ""), "serialNumber: an empty integer"],
-    ["a serial number that is not an integer", replaced(SERIAL, 0x04, "01"), "serialNumber: tag"],
     ["an inner algorithm that is not a sequence", replaced(INNER_ALGORITHM, 0x06, "2a03"), "signature: tag"],
     ["an issuer that is a set", made(ISSUER, (node) => ({ ...node, tag: 0x31 })), "issuer: tag"],
-    ["an empty part of a name", made([...SUBJECT, 0], (node) => ({ ...node, children: [] })), "subject: missing"],
-    ["an attribute without a value", without([...FIRST_ATTRIBUTE, 1]), "subject: missing"],
     [
       "an attribute with two values",
       made(FIRST_ATTRIBUTE, (node) => ({ ...node, trailer: hex("0c0141") })),
@@ -128,25 +116,12 @@ describe("decodeCertificate refuses", () => {
     ],
     ["an identifier longer than needed", replaced([...FIRST_ATTRIBUTE, 0], 0x06, "55 80 04"), "longer than needed"],
     [
-      "an identifier whose first arc is longer than needed",
-      replaced([...FIRST_ATTRIBUTE, 0], 0x06, "80 55 04"),
-      "longer than needed",
-    ],
-    [
       "an endless identifier",
       replaced([...FIRST_ATTRIBUTE, 0], 0x06, "55" + "01".repeat(32)),
       "not an object identifier",
     ],
-    ["no validity", without(VALIDITY), ""],
     ["no key", without(SPKI), "subjectPublicKeyInfo: tag"],
-    ["a key that is not a sequence", made(SPKI, (node) => ({ ...node, tag: 0x31 })), "subjectPublicKeyInfo: tag"],
     ["extensions under another tag", made(EXTENSIONS, (node) => ({ ...node, tag: 0xa4 })), "after the extensions"],
-    // Extensions.
-    [
-      "an extension without a value",
-      made(FIRST_EXTENSION, (node) => ({ ...node, children: node.children!.slice(0, -1) })),
-      "missing",
-    ],
     [
       "an extension with two values",
       made(FIRST_EXTENSION, (node) => ({ ...node, trailer: hex("0400") })),
@@ -155,10 +130,7 @@ describe("decodeCertificate refuses", () => {
     ["criticality in two bytes", replaced([...FIRST_EXTENSION, 1], 0x01, "ffff"), "not DER's TRUE"],
     // Times.
     ["a UTCTime without seconds", time(UTC, "2505052200Z"), "not a time in its DER form"],
-    ["a UTCTime with a fraction", time(UTC, "250505220000.5Z"), "not a time in its DER form"],
-    ["a GeneralizedTime with a fraction", time(GENERALIZED, "20510505220000.5Z"), "not a time in its DER form"],
     ["a GeneralizedTime before 2050", time(GENERALIZED, "20490505220000Z"), "GeneralizedTime before 2050"],
-    ["an empty time", time(UTC, ""), "not a time in its DER form"],
     ["29 February of a common year", time(UTC, "250229220000Z"), "no such time"],
     ["a time that is text", time(0x0c, "250505220000Z"), "notBefore: tag"],
   ])("%s", (_, bytes, fault) => {
@@ -195,10 +167,6 @@ describe("decodeCertificate refuses", () => {
 });
 
 describe("decodeCertificate reads", () => {
-  it("a certificate without extensions", () => {
-    expect(decodeCertificate(without(EXTENSIONS)).extensions).toEqual([]);
-  });
-
   it("unique identifiers where they belong", () => {
     const before = (id: string): Uint8Array =>
       made(TBS, (node) => {
@@ -234,10 +202,7 @@ describe("decodeCertificate reads", () => {
 describe("decodeBasicConstraints", () => {
   it.each([
     ["30 00", { ca: false, pathLen: null }],
-    ["30 03 01 01 ff", { ca: true, pathLen: null }],
-    ["30 06 01 01 ff 02 01 00", { ca: true, pathLen: 0 }],
     ["30 06 01 01 ff 02 01 7f", { ca: true, pathLen: 127 }],
-    ["30 03 02 01 00", { ca: false, pathLen: 0 }],
   ])("reads %s", (bytes, constraints) => {
     expect(decodeBasicConstraints(hex(bytes))).toEqual(constraints);
   });
@@ -245,7 +210,6 @@ describe("decodeBasicConstraints", () => {
   it.each([
     ["a path length of 128", "30 07 01 01 ff 02 02 00 80", "out of range"],
     ["the two in the other order", "30 06 02 01 00 01 01 ff", "after pathLenConstraint"],
-    ["two path lengths", "30 09 01 01 ff 02 01 00 02 01 00", "after pathLenConstraint"],
   ])("refuses %s", (_, bytes, fault) => {
     expect(faultsOf(() => decodeBasicConstraints(hex(bytes)))).toContain(fault);
   });
@@ -253,14 +217,8 @@ describe("decodeBasicConstraints", () => {
 
 describe("decodeKeyUsage", () => {
   it.each([
-    ["03 02 07 80", { digitalSignature: true, keyCertSign: false, cRLSign: false }],
-    ["03 02 02 84", { digitalSignature: true, keyCertSign: true, cRLSign: false }],
     ["03 02 01 86", { digitalSignature: true, keyCertSign: true, cRLSign: true }],
-    ["03 02 02 04", { digitalSignature: false, keyCertSign: true, cRLSign: false }],
-    ["03 02 01 02", { digitalSignature: false, keyCertSign: false, cRLSign: true }],
-    ["03 02 06 40", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
     ["03 03 07 00 80", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
-    ["03 03 07 84 80", { digitalSignature: true, keyCertSign: true, cRLSign: false }],
     ["03 01 00", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
   ])("reads %s", (bytes, usage) => {
     expect(decodeKeyUsage(hex(bytes))).toEqual(usage);
@@ -271,9 +229,6 @@ describe("decodeKeyUsage", () => {
     ["unused bits beyond a byte", "03 02 08 00", "not a bit string"],
     ["unused bits of no byte", "03 01 07", "shortest form"],
     ["a one among the unused bits", "03 02 07 c0", "shortest form"],
-    ["zeros at the end", "03 02 00 80", "shortest form"],
-    ["a zero byte at the end", "03 03 00 80 00", "shortest form"],
-    ["too few unused bits", "03 02 06 80", "shortest form"],
     ["three bytes", "03 04 00 00 00 01", "not a bit string"],
   ])("refuses %s", (_, bytes, fault) => {
     expect(faultsOf(() => decodeKeyUsage(hex(bytes)))).toContain(fault);

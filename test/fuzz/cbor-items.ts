@@ -1,5 +1,7 @@
 /** CBOR (RFC 8949) as a tree that can say things that are not so: for changing, whatever profile it is of. */
 
+import { head } from "../support/cbor.js";
+
 export interface Item {
   major: number;
   /** Of strings, arrays and maps it is only what a head that lies says. */
@@ -82,14 +84,7 @@ export function encodeItem(item: Item): Uint8Array {
   const count = content?.length ?? Math.floor((children?.length ?? 0) / (major === 5 ? 2 : 1));
   const hasCount = major !== 6 && (content !== null || children !== null);
   if (width === -1 && hasCount) return Buffer.concat([Uint8Array.of((major << 5) | 31), body, Uint8Array.of(0xff)]);
-  return Buffer.concat([head(major, hasCount && !item.lies ? BigInt(count) : item.argument, width), body]);
-}
-
-function head(major: number, argument: bigint, wanted: number): Uint8Array {
-  const shortest = [1, 2, 4].find((size) => argument < 1n << BigInt(8 * size)) ?? 8;
-  if (argument < 24n && wanted < 1) return Uint8Array.of((major << 5) | Number(argument));
-  const width = Math.max(wanted, shortest);
-  const digits = Buffer.alloc(8);
-  digits.writeBigUInt64BE(BigInt.asUintN(64, argument));
-  return Buffer.concat([Uint8Array.of((major << 5) | (24 + Math.log2(width))), digits.subarray(8 - width)]);
+  const argument = hasCount && !item.lies ? BigInt(count) : item.argument;
+  const least = head(major, argument).length - 1;
+  return Buffer.concat([head(major, argument, Math.max(width, least) as 0 | 1 | 2 | 4 | 8), body]);
 }

@@ -52,11 +52,11 @@ import {
   pcrsOf,
   withRightCrc,
 } from "../support/images.js";
+import { type DerNode, parseElements, writeDer } from "../support/der.js";
 import { inDer } from "../support/high-s.js";
 import { fits } from "../support/json-schema.js";
 import { genuineDocuments, manifestVectors, manifestBytes, readVector, vectorFiles } from "../support/vectors.js";
 import { parseItem } from "./cbor-items.js";
-import { type Element, encodeElement, parseElements } from "./der-elements.js";
 import { policyJson, whole } from "./lab.js";
 import { type Layer, type Outcome, must } from "./loop.js";
 import { mutate } from "./mutate.js";
@@ -286,7 +286,7 @@ export const der: Layer = {
       (certificate) => {
         const elements = parseElements(input);
         must(elements?.length === 1, "one element of DER, by another reader");
-        must(same(encodeElement(asKept(elements[0]!)), input), "DER that is not encoded so again");
+        must(same(writeDer(asKept(elements[0]!)), input), "DER that is not encoded so again");
         let theirs: X509Certificate;
         try {
           theirs = new X509Certificate(input);
@@ -313,9 +313,9 @@ export const der: Layer = {
  * Without what is inside the parts that are kept as they came: algorithms, names, key, signature and the values of
  * extensions (decode/README.md, "Certificates"). Whether those are in DER is asked where they are used.
  */
-function asKept(certificate: Element): Element {
+function asKept(certificate: DerNode): DerNode {
   const [tbs, algorithm, signature] = certificate.children!;
-  const opaque = (element: Element | undefined): void => {
+  const opaque = (element: DerNode | undefined): void => {
     if (element !== undefined) element.children = null;
   };
   [algorithm, signature].forEach(opaque);

@@ -5,7 +5,7 @@
  * borsh and images, by the lengths that are found in them. Nothing here knows of the library.
  */
 import { encodeItem, itemsOf, parseItem, type Item } from "./cbor-items.js";
-import { elementsOf, encodeElement, parseElements, type Element } from "./der-elements.js";
+import { type DerNode, contentOf, derLength, nodesIn, parseElements, writeDer } from "../support/der.js";
 import { changeJson, jsonTree, jsonText } from "./json-tree.js";
 import type { Random } from "./random.js";
 
@@ -211,13 +211,22 @@ function mutateDer(bytes: Uint8Array, around: Around): Uint8Array | null {
   const roots = parseElements(bytes);
   if (roots === null) return null;
   const { random } = around;
-  const all = roots.flatMap(elementsOf);
+  const all = roots.flatMap(nodesIn);
   changeElement(random.pick(all), all, around);
-  return Buffer.concat(roots.map(encodeElement));
+  return Buffer.concat(roots.map(writeDer));
 }
 
 const TAGS = [
   0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0c, 0x13, 0x17, 0x18, 0x30, 0x31, 0x80, 0x81, 0xa0, 0xa3, 0x1f, 0x00,
+];
+/** Longer than needed, without an end, one less, one more, and huge. */
+const LENGTHS: readonly ((length: number) => Uint8Array)[] = [
+  (length) => Uint8Array.of(0x83, length >> 16, (length >> 8) & 255, length & 255),
+  (length) => Uint8Array.of(0x88, 0, 0, 0, 0, length >>> 24, (length >> 16) & 255, (length >> 8) & 255, length & 255),
+  () => Uint8Array.of(0x80),
+  (length) => derLength(Math.max(0, length - 1)),
+  (length) => derLength(length + 1),
+  () => Uint8Array.of(0x84, 0xff, 0xff, 0xff, 0xff),
 ];
 const TIMES = [
   "491231235959Z",
@@ -233,7 +242,7 @@ const TIMES = [
   "20260229000000Z",
 ];
 
-function changeElement(element: Element, all: readonly Element[], around: Around): void {
+function changeElement(element: DerNode, all: readonly DerNode[], around: Around): void {
   const { random } = around;
   const { children, content } = element;
   switch (random.below(8)) {
@@ -244,7 +253,8 @@ function changeElement(element: Element, all: readonly Element[], around: Around
       element.tag = random.pick(TAGS);
       return;
     case 2:
-      element.length = random.pick(["long", "longer", "indefinite", "short by one", "too long", "huge"]);
+      element.length = random.pick(LENGTHS)(contentOf(element).length);
+      if (element.length[0] === 0x80) element.trailer = new Uint8Array(2);
       return;
     case 3:
       if (element.tag !== 0x17 && element.tag !== 0x18) break;

@@ -1,42 +1,56 @@
-/** A small DER tree for these tests: parses, edits and writes it, also in encodings that are not DER. */
+/** A tree of DER (X.690) for tests: parsed, edited, and written, also in encodings that are not DER. */
 import { toUtf8 } from "../../src/bytes.js";
 import { join } from "./cbor.js";
 
 export interface DerNode {
-  readonly tag: number;
+  tag: number;
   /** The content of a primitive node. */
-  readonly content: Uint8Array;
-  /** The nodes inside a constructed node; null for a primitive one. */
-  readonly children: readonly DerNode[] | null;
+  content: Uint8Array;
+  /** The nodes inside a constructed node, and inside a string that has some; null for a primitive one. */
+  children: DerNode[] | null;
   /** The bytes of the length, where DER wants others. */
-  readonly length?: Uint8Array;
+  length?: Uint8Array;
+  /** What precedes the children: of a bit string the count of its unused bits. */
+  prefix?: Uint8Array;
   /** What follows the content inside the node. */
-  readonly trailer?: Uint8Array;
+  trailer?: Uint8Array;
 }
 
 const CONSTRUCTED = 0x20;
 
 export function parseDer(bytes: Uint8Array): DerNode {
-  const [node, ...more] = parseAll(bytes);
+  const [node, ...more] = parseElements(bytes, false) ?? [];
   if (node === undefined || more.length > 0) throw new Error("not one DER element");
   return node;
 }
 
-function parseAll(bytes: Uint8Array): DerNode[] {
+/**
+ * The elements that stand one after the other; null where the bytes are not all elements of definite length. If
+ * `isDeep`, those inside octet and bit strings are children, too, and what holds none is primitive.
+ */
+export function parseElements(bytes: Uint8Array, isDeep = true, depth = 0): DerNode[] | null {
   const nodes: DerNode[] = [];
   for (let at = 0; at < bytes.length;) {
-    const tag = bytes[at]!;
-    const first = bytes[at + 1]!;
+    const [tag, first] = [bytes[at]!, bytes[at + 1]];
+    if (first === undefined || (isDeep && (tag & 31) === 31) || depth > 30 || nodes.length > 5000) return null;
     const width = first < 0x80 ? 0 : first & 0x7f;
-    const digits = bytes.subarray(at + 2, at + 2 + width);
-    const length = width === 0 ? first : digits.reduce((value, byte) => value * 256 + byte, 0);
+    if (first === 0x80 || width > 4 || at + 2 + width > bytes.length) return null;
+    const length = width === 0 ? first : Buffer.from(bytes).readUIntBE(at + 2, width);
     const start = at + 2 + width;
     at = start + length;
-    if (at > bytes.length) throw new Error("the input ends inside an element");
-    const content = bytes.slice(start, at);
-    nodes.push({ tag, content, children: (tag & CONSTRUCTED) !== 0 ? parseAll(content) : null });
+    if (at > bytes.length) return null;
+    const node = nodeOf(tag, bytes.slice(start, at), isDeep, depth);
+    if (!isDeep && (tag & CONSTRUCTED) !== 0 && node.children === null) return null;
+    nodes.push(node);
   }
   return nodes;
+}
+
+function nodeOf(tag: number, content: Uint8Array, isDeep: boolean, depth: number): DerNode {
+  const prefix = content.slice(0, tag === 0x03 ? 1 : 0);
+  const isHolder = isDeep && (tag === 0x03 || tag === 0x04) && content[prefix.length] === 0x30;
+  if ((tag & CONSTRUCTED) === 0 && !isHolder) return { tag, content, children: null };
+  return { tag, content, children: parseElements(content.subarray(prefix.length), isDeep, depth + 1), prefix };
 }
 
 export function writeDer(node: DerNode): Uint8Array {
@@ -44,11 +58,14 @@ export function writeDer(node: DerNode): Uint8Array {
   return join(Uint8Array.of(node.tag), node.length ?? derLength(content.length), content);
 }
 
-export function contentOf(node: DerNode): Uint8Array {
-  return join(
-    node.children === null ? node.content : join(...node.children.map(writeDer)),
-    node.trailer ?? new Uint8Array(),
-  );
+export function contentOf({ content, children, prefix, trailer }: DerNode): Uint8Array {
+  const whole = children === null ? content : join(prefix ?? new Uint8Array(), ...children.map(writeDer));
+  return join(whole, trailer ?? new Uint8Array());
+}
+
+/** The node and all in it, outermost first. */
+export function nodesIn(node: DerNode): DerNode[] {
+  return [node, ...(node.children ?? []).flatMap(nodesIn)];
 }
 
 /** The length in DER's one way. */
