@@ -36,6 +36,9 @@ function newFolder(): string {
 
 /** An image that no enclave of these runs. */
 const IMAGE = fileOf(imageOf({ sections: SECTIONS }), "app.eif");
+const noOutputs = (exitCode: string): object => ({
+  ...{ verdict: "", "exit-code": exitCode, "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
+});
 const built = { command: `${process.execPath} ${COMMAND}` };
 
 describe("the action", () => {
@@ -183,11 +186,7 @@ describe("the action", () => {
       { ...built, policy: "policy.json", sarif: "true", ...inputs },
       newFolder(),
     );
-    expect([ok, code, outputs]).toEqual([
-      false,
-      2,
-      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
-    ]);
+    expect([ok, code, outputs]).toEqual([false, 2, noOutputs("2")]);
     expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was verified: /)]);
     expect(log).toContain(said);
     expect(called).toEqual([]);
@@ -198,11 +197,7 @@ describe("the action", () => {
     const offline = { npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
     const given = { ...inputs, [name]: name === "app" ? " \n" : "" };
     const { ok, code, outputs, annotations } = runAction(given, newFolder(), { env: offline });
-    expect([ok, code, outputs]).toEqual([
-      false,
-      2,
-      { verdict: "", "exit-code": "2", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
-    ]);
+    expect([ok, code, outputs]).toEqual([false, 2, noOutputs("2")]);
     expect(annotations).toEqual([
       expect.stringMatching(`^::error title=bootproof::Nothing was verified: the input ${name} is empty\\.`),
     ]);
@@ -409,45 +404,9 @@ describe("the action with a service", () => {
     expect([app, activity.status]).toEqual(["signer\n", "ACTIVITY_STATUS_COMPLETED"]);
   });
 
-  it("is what docs/ci.md's pipeline for GitLab does, in its own script", () => {
-    const { "verify-deployment": job } = block("\\.gitlab-ci\\.yml") as {
-      "verify-deployment": {
-        rules: { if: string }[];
-        variables: Record<string, string>;
-        script: string[];
-        artifacts: { when: string; reports: { junit: string } };
-      };
-    };
-    expect(job.rules).toEqual([{ if: '$CI_PIPELINE_SOURCE == "schedule" || $CI_PIPELINE_SOURCE == "trigger"' }]);
-    expect([job.artifacts.when, Object.keys(job.variables)]).toEqual([
-      "always",
-      ["BOOTPROOF_BASE_URL", "BOOTPROOF_ORGANIZATION_ID"],
-    ]);
-    const connection = {
-      ...env,
-      BOOTPROOF_BASE_URL: inputs["base-url"]!,
-      BOOTPROOF_ORGANIZATION_ID: inputs["organization-id"]!,
-    };
-    const folder = newFolder();
-    const run = (): [number | null, string] => {
-      const { status } = spawnSync("bash", ["-ec", job.script.join("\n")], {
-        cwd: folder,
-        env: { ...process.env, ...connection, PATH: `${npmBin()}:${process.env["PATH"]!}` },
-      });
-      return [status, readFileSync(join(folder, job.artifacts.reports.junit), "utf8")];
-    };
-    cpSync(inputs["policy"]!, join(folder, "policy.json"));
-    expect(run()).toEqual([0, expect.not.stringContaining("<failure")]);
-    cpSync(join(folder, "other policy.json"), join(folder, "policy.json"));
-    expect(run()).toEqual([1, expect.stringContaining('<failure type="verdict"')]);
-  });
-
   it("fails with 3 where there is nothing to fetch, and with 2 without a key", () => {
     const nobody = runAction({ ...inputs, app: "nobody" }, newFolder(), { env });
-    expect([nobody.code, nobody.outputs]).toEqual([
-      3,
-      { verdict: "", "exit-code": "3", "sarif-file": "", "report-file": "", "bundle-file": "", "page-file": "" },
-    ]);
+    expect([nobody.code, nobody.outputs]).toEqual([3, noOutputs("3")]);
     expect(nobody.annotations).toEqual([
       expect.stringContaining("Evidence could not be fetched: nothing was verified"),
     ]);

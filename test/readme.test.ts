@@ -90,7 +90,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "$ bootproof diff policy.json": "the same: test/diff/pins.test.ts",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
   "# .github/workflows/state.yml": "a workflow: test/github-action.test.ts runs its script",
-  "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
+  "# .gitlab-ci.yml": "a pipeline: test/first-ten-minutes/ runs its script",
   "# /etc/systemd/system/": "a unit: test/operations.test.ts has systemd verify it",
   "mkdir -p image/vendor": "an image: test/operations-built.test.ts makes it, with an empty cache of npm",
   "cp ../bootproof/": "the same",

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { run as runOf } from "../../src/cli/main.js";
-import { bootproof, refusal } from "./support.js";
+import { scene } from "./support.js";
 
 describe("the program", () => {
   it("answers 2 for a command that ends without an answer", async () => {
@@ -13,39 +13,38 @@ describe("the program", () => {
 
   const HEX = "7d2f1c09a4be63815577d0e1c2b3a49f8e6d5c4b3a29180f7e6d5c4b3a291807";
   const BASE64 = Buffer.from(HEX, "hex").toString("base64");
-  const SHORT = "hunter2";
-  it.each<[argv: string[], secret: string, said: string]>([
-    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey"],
-    [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option --api-key-fil (did you mean --api-key-file?)"],
-    [["key", "stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
-    [["pin", `--api-private-key=${SHORT}`], SHORT, "--api-private-key: every process"],
-    [[`--api-key=${SHORT}`], SHORT, "unknown option --api-key"],
-    [["verify", `-k${SHORT}`], SHORT, "unknown option -k"],
-    [["verify", "--apikey", SHORT], SHORT, "unknown option --apikey"],
-    [["verify", `--${HEX}`], HEX, "not shown"],
-    [["verify", HEX, "--bundle-policy"], HEX, "not shown"],
-    [["verify", HEX, "--no-policy"], HEX, "[not shown: it looks like a key]: no such file"],
-    [["verify", BASE64, "--no-policy"], BASE64, "[not shown: it looks like a key]: no such file"],
-    [["inspect", `0x${HEX}`], HEX, "no such file"],
-    [["verify", `${HEX}:p256`, "--no-policy"], HEX, "[not shown: it looks like a key]:p256: no such file"],
-    [["verify", `x:${HEX.match(/../g)!.join(":")}`, "--no-policy"], HEX.match(/../g)!.join(":"), "not shown"],
-    [["verify", `${"04".repeat(8)}.${BASE64}`, "--no-policy"], BASE64, "not shown"],
-    [["key", "new", "--api-key-file", `${HEX}:p256`], HEX, "unknown option"],
-    [["fetch", "--base-url", "https://a", "--api-key-file", `${HEX}:p256`], HEX, "expected the name of a file"],
-    [["inspect", `-----BEGIN PRIVATE KEY-----\n${BASE64}`], BASE64, ""],
-    [["inspect", `{"publicKey":"","privateKey":"${SHORT}"}`], SHORT, "no such file"],
-    [[HEX], HEX, "unknown command [not shown: it looks like a key]"],
-    [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], HEX, "no such file"],
-    [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], BASE64, "no such file"],
-    [["verify", "--format", HEX, "--no-policy", "--boot-proof", "x"], HEX, "--format [not shown"],
-    [["fetch", "--base-url", "https://a", "--timeout", HEX], HEX, "--timeout [not shown"],
-  ])("does not repeat a key that is misplaced: %j", async (argv, secret, said) => {
-    const stderr = await refusal(2, bootproof(argv), said);
-    expect(stderr).not.toContain(secret);
+  const HIDDEN = "[not shown: it looks like a key]";
+  const { usage } = scene({
+    ...{ hex: HEX, base64: BASE64, short: "hunter2", pairs: HEX.match(/../g)!.join(":"), eight: "04".repeat(8) },
+    pem: `-----BEGIN PRIVATE KEY-----\n${BASE64}`,
   });
-
-  it("repeats names with dots, which are no tokens", async () => {
-    for (const name of ["github-release-v0.1.sigstore-bundle-of-2026-11.json", "a1b2c3d4-e5f6.prod-enclaves.internal"])
-      await refusal(2, bootproof(["verify", name, "--no-policy"]), `${name}: no such file`);
-  });
+  // A key that is misplaced is not repeated.
+  usage("", [
+    ["verify --apikey=$short", "unknown option --apikey", "!$short"],
+    ["fetch --api-key-fil=$short", "unknown option --api-key-fil (did you mean --api-key-file?)", "!$short"],
+    ["key stamp --api_private_key=$short", "unknown option --api", "!$short"],
+    ["pin --api-private-key=$short", "--api-private-key: every process", "!$short"],
+    ["--api-key=$short", "unknown option --api-key", "!$short"],
+    ["verify -k$short", "unknown option -k", "!$short"],
+    ["verify --apikey $short", "unknown option --apikey", "!$short"],
+    ["verify --$hex", "not shown", "!$hex"],
+    ["verify $hex --bundle-policy", "not shown", "!$hex"],
+    ["verify $hex --no-policy", `${HIDDEN}: no such file`, "!$hex"],
+    ["verify $base64 --no-policy", `${HIDDEN}: no such file`, "!$base64"],
+    ["inspect 0x$hex", "no such file", "!$hex"],
+    ["verify $hex:p256 --no-policy", `${HIDDEN}:p256: no such file`, "!$hex"],
+    ["verify x:$pairs --no-policy", "not shown", "!$pairs"],
+    ["verify $eight.$base64 --no-policy", "not shown", "!$base64"],
+    ["key new --api-key-file $hex:p256", "unknown option", "!$hex"],
+    ["fetch --base-url https://a --api-key-file $hex:p256", "expected the name of a file", "!$hex"],
+    ["inspect $pem", "!$base64"],
+    ['inspect {"publicKey":"","privateKey":"$short"}', "no such file", "!$short"],
+    ["$hex", `unknown command ${HIDDEN}`, "!$hex"],
+    ["verify --boot-proof $hex --policy=$base64", "no such file", "!$hex", "!$base64"],
+    ["verify --format $hex --no-policy --boot-proof x", "--format [not shown", "!$hex"],
+    ["fetch --base-url https://a --timeout $hex", "--timeout [not shown", "!$hex"],
+    // Names with dots are no tokens.
+    ["verify github-release-v0.1.sigstore-bundle-of-2026-11.json --no-policy", "bundle-of-2026-11.json: no such file"],
+    ["verify a1b2c3d4-e5f6.prod-enclaves.internal --no-policy", "a1b2c3d4-e5f6.prod-enclaves.internal: no such file"],
+  ]);
 });

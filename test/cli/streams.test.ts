@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { APP_1, BOOT_1, bootproof, fileOf, readJson, refused } from "./support.js";
+import { APP_1, BOOT_1, bootproof, fileOf, readJson, refused, scene } from "./support.js";
 
 const PAIR = ["verify", "--boot-proof", BOOT_1, "--app-proof", APP_1];
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout);
@@ -129,18 +129,18 @@ describe("a report in a file", () => {
   });
 
   it.each([
-    ["an unknown option", ["--frmat"]],
-    ["no policy", ["--boot-proof", BOOT_1]],
-    ["another value", ["--boot-proof", BOOT_1, "--no-policy", "--now", "yesterday"]],
-    ["a format that is none", ["--boot-proof", BOOT_1, "--no-policy", "--format", "jnuit"]],
-    ["help among others", ["--help", "--no-policy"]],
-    ["an option twice", ["--boot-proof", BOOT_1, "--no-policy", "--out", "elsewhere"]],
-  ])("of an earlier run is not left where the command line is wrong: %s", async (_, wrong) => {
-    for (const spelled of [(path: string) => ["--out", path], (path: string) => [`--out=${path}`]]) {
+    "--frmat",
+    "--boot-proof $boot",
+    "--boot-proof $boot --no-policy --now yesterday",
+    "--help --no-policy",
+    "--boot-proof $boot --no-policy --format jnuit",
+    "--boot-proof $boot --no-policy --out elsewhere",
+  ])("of an earlier run is not left where the command line is wrong: %s", async (wrong) => {
+    for (const spelled of ["--out $path", "--out=$path"]) {
       const path = olderReport();
-      const { code, stderr } = await bootproof(["verify", ...spelled(path), ...wrong]);
-      expect([code, existsSync(path)]).toEqual([2, false]);
-      expect(stderr).toContain(`bootproof: ${path}: removed the report of an earlier run\n`);
+      const says = "bootproof: $path: removed the report of an earlier run";
+      await scene({ path, boot: BOOT_1 }).run(`verify ${spelled} ${wrong}`, 2, says);
+      expect(existsSync(path)).toBe(false);
     }
   });
 
@@ -166,23 +166,20 @@ describe("a report in a file", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it("is never an input, which stays as it is", async () => {
+  it.each([
+    "verify --boot-proof $copy --no-policy --out $copy",
+    "verify $copy --no-policy --out $copy",
+    "verify --boot-proof=$copy --no-policy --out=$same --format=json",
+    "pin --boot-proof $copy --out $copy --force",
+    "verify --boot-proof $copy --no-policy --out $same --frmat",
+    "bundle --boot-proof $copy --no-policy --out $same",
+    "verify --boot-proof $copy --no-policy --out $copy.link --frmat",
+  ])("is never an input, which stays as it is: %s", async (line) => {
     const copy = fileOf(readFileSync(BOOT_1, "utf8"));
-    const name = `${copy}/../${copy.split("/").at(-1)!}`;
     symlinkSync(copy, `${copy}.link`);
-    for (const words of [
-      ["verify", "--boot-proof", copy, "--no-policy", "--out", copy],
-      ["verify", `--boot-proof=${copy}`, "--no-policy", `--out=${name}`, "--format=json"],
-      ["verify", "--boot-proof", copy, "--no-policy", "--out", name, "--frmat"],
-      ["verify", "--boot-proof", copy, "--no-policy", "--out", `${copy}.link`, "--frmat"],
-      ["verify", copy, "--no-policy", "--out", copy],
-      ["bundle", "--boot-proof", copy, "--no-policy", "--out", name],
-      ["pin", "--boot-proof", copy, "--out", copy, "--force"],
-    ]) {
-      const { code, stdout, stderr } = await bootproof(words);
-      expect([words, code, stdout, readFileSync(copy, "utf8")]).toEqual([words, 2, "", readFileSync(BOOT_1, "utf8")]);
-      if (!words.includes("--frmat")) expect(stderr).toContain("is also an input, and would be overwritten");
-    }
+    const says = line.endsWith("--frmat") ? "--frmat" : "is also an input, and would be overwritten";
+    await scene({ copy, same: `${copy}/../${copy.split("/").at(-1)!}` }).run(line, 2, says);
+    expect(readFileSync(copy, "utf8")).toBe(readFileSync(BOOT_1, "utf8"));
   });
 
   it("is not made in the place of an input that is not there", async () => {
