@@ -319,7 +319,7 @@ export const COMMAND_OPTIONS = {
       "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)",
     "--app-proof-type <type...>": "the types of app proof that the deployment may sign (default: any)",
     "--name <name>": "the policy's name, which reports show",
-    "--max-age <duration>": "the policy's maxAge, such as 30d: a limit of how long an enclave may run (default: none)",
+    "--max-age <age>": "the policy's maxAge, such as 30d: a limit of how long an enclave may run (default: none)",
     "--out <file>": "the file to write, as a whole or not at all (default: -, stdout)",
     ...FORCE,
     "--add-to <policy>":

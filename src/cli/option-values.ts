@@ -89,6 +89,9 @@ export const READERS = {
   time: timeOr(""),
   when: certificateTime,
   seconds,
+  duration: anyDuration,
+  // As a policy has it.
+  age: (text: string): string => (anyDuration(text), text),
   hex,
   kind: COMMITMENT_KINDS,
   class: classes,
@@ -112,7 +115,6 @@ export const READERS = {
   "--outage-repeat": upToAWeek,
   "--max-silence": upToAWeek,
   "--max-gap": durationTo(Number.MAX_SAFE_INTEGER, "90m, 2h or 1d"),
-  "--max-age": (text: string): string => (anyDuration(text), text),
   "--tolerance": durationTo(Number.MAX_SAFE_INTEGER, "30s or 2m"),
   "--valid": durationTo(400 * DAY_MS, "12h or 14d, at most 400d"),
 } as const satisfies Readonly<Record<string, Reader>>;

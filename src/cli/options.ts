@@ -1,7 +1,5 @@
 /** Collects the faults of one command line. */
 import { type Command, InvalidArgumentError, type Option } from "commander";
-import { duration } from "../appraise/shapes.js";
-import { readShape } from "../decode/shapes.js";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 import type { OptionName } from "./option-table.js";
@@ -148,11 +146,10 @@ export function choosesPolicy(args: ArgumentReader): boolean {
 }
 
 /** Returns the greatest age of boot proofs, which is a rule beside those of a policy. */
-export function maxAgeOf(args: ArgumentReader, { maxAge }: { readonly maxAge?: string }): { maxAgeMs?: number } {
+export function maxAgeOf(args: ArgumentReader, { maxAge }: { readonly maxAge?: number }): { maxAgeMs?: number } {
   if (args.has("max-age") && args.has("no-policy"))
     args.fault("--max-age requires --policy: age is a check of the policy");
-  const { value } = readShape(duration, maxAge);
-  return value === undefined ? {} : { maxAgeMs: value };
+  return maxAge === undefined ? {} : { maxAgeMs: maxAge };
 }
 
 /** Returns the name of an option without its value, which may be a key. */
