@@ -8,9 +8,8 @@ import { interruptedText, progressText, summaryText } from "../../src/cli/audit-
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { AuditSummary } from "../../src/run/index.js";
 import type { AuditEnd } from "../../src/run/node.js";
-import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, bootproof, fileOf, scene, vector } from "./support.js";
+import { type Answer, APP_1, BOOT_1, bootproof, fileOf, scene } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -43,14 +42,6 @@ const OUT = "Give another --out: then everything is judged by this setting";
 const newPath = (name: string): string => join(mkdtempSync(join(tmpdir(), "bootproof-audit-")), name);
 
 describe("audit", () => {
-  it("accepts provisioning details like a boot proof", async () => {
-    const present = { now: "2026-06-30T00:34:40Z" };
-    const policy = fileOf((await bootproof(["pin", "--boot-proof", vector(GENUINE_DETAILS)], present)).stdout);
-    const line = fileOf(genuineDetails());
-    const { code, stdout } = await bootproof(["audit", "--policy", policy, line, "--now", present.now], present);
-    expect([code, parsed(stdout)[1]]).toMatchObject([0, { verdict: "verified", failed: [] }]);
-  });
-
   it("judges each line, and says what came of all of them", async () => {
     const both = JSON.stringify({ bootProofs: [JSON.parse(boots[1]!)], appProofs: [JSON.parse(apps[1]!)] });
     const strange = line(BOOT_1);
@@ -87,15 +78,6 @@ describe("audit", () => {
     const warned = /^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\)\. So is/;
     expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(warned)]);
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
-  });
-
-  it("names what is no lines, without writing a file", async () => {
-    const out = newPath("results");
-    const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "it's pretty.json");
-    const refused = await audit("--policy", policy, pretty, "--out", out, "--resume");
-    expect([refused.code, existsSync(out)]).toEqual([2, false]);
-    expect(refused.stderr).toMatch(/pretty\.json: JSON over several lines: .*\nWrite each value as a line: jq -c/);
-    expect(refused.stderr).toContain(`: jq -c '.[]' '${pretty.replace("'", "'\\''")}' | bootproof audit … -\n`);
   });
 
   it("compares entries with --expected, and counts those without a line and lines without an entry", async () => {
