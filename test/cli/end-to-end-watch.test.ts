@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { SYSTEM } from "../../src/run/node.js";
-import { Process, killAll } from "./process.js";
+import { Process, killAll, pause } from "./process.js";
 import { type Answer, bootproof, connectionTo } from "./support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-watch-"));
