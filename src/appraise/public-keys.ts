@@ -37,5 +37,26 @@ export function isNobodysSet(set: SetPin): boolean {
   return isNobodys;
 }
 
+interface Keys {
+  /** The quorum keys of which one is expected. */
+  readonly quorumKey?: readonly string[];
+  readonly manifestSet?: SetPin;
+  readonly shareSet?: SetPin;
+}
+
+/** Returns what is wrong with keys and sets that identify no owner, as phrases. */
+export function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Keys): string[] {
+  const areShared = "keys whose secrets are public reach its threshold";
+  return [
+    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public"] : []),
+    ...(manifestSet && isNobodysSet(manifestSet)
+      ? [`the manifest set identifies no owner: ${areShared}, so anyone can approve manifests`]
+      : []),
+    ...(shareSet && isNobodysSet(shareSet)
+      ? [`the share set identifies no owner: ${areShared}, so anyone can rebuild the quorum key`]
+      : []),
+  ];
+}
+
 /** Cache of results, since the same sets are compared with all evidence. */
 const known = new WeakMap<SetPin, boolean>();

@@ -6,7 +6,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
 import { type DeploymentKind, type PinName, type PcrPin, type Pins, isZeroPcr } from "./pins.js";
 import { provenanceReasons } from "./provenance.js";
-import { isNobodysSet, isPublicSecret } from "./public-keys.js";
+import { isNobodysSet, isPublicSecret, publicKeyNotes } from "./public-keys.js";
 
 /** The questions that a deployment may declare open. */
 export const QUESTIONS = ["application", "operator"] as const;
@@ -153,19 +153,6 @@ function noAnswers(pins: Questioned): string[] {
       : []),
     ...(pcrs.length > 1 ? ["each alternative of pcrs must pin them"] : []),
     ...publicKeyNotes(pins),
-  ];
-}
-
-function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
-  const areShared = "keys whose secrets are public reach its threshold";
-  return [
-    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public"] : []),
-    ...(manifestSet && isNobodysSet(manifestSet)
-      ? [`the manifest set identifies no owner: ${areShared}, so anyone can approve manifests`]
-      : []),
-    ...(shareSet && isNobodysSet(shareSet)
-      ? [`the share set identifies no owner: ${areShared}, so anyone can rebuild the quorum key`]
-      : []),
   ];
 }
 

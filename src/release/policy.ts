@@ -8,7 +8,7 @@ import { writePins } from "../appraise/pin-writers.js";
 import { type DocumentFacts, manifestFacts } from "../appraise/facts.js";
 import { type SetFile, isZeroPcr } from "../appraise/pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "../appraise/policy.js";
-import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { publicKeyNotes } from "../appraise/public-keys.js";
 import { newestSiblings } from "../appraise/siblings.js";
 import type { JsonValue } from "../decode/json.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -105,14 +105,11 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   const { pcrs, bootProof } = manifestFacts(manifest, manifestHash, "live");
   const { quorumKey, manifestSet, shareSet } = bootProof!;
   const deployment = deploymentOf(release, written);
-  const nobodys = "has enough members with published secrets to reach its threshold";
   const flaws: readonly (readonly [isThere: boolean, message: string])[] = [
     [manifest.pivot?.debugMode === true, "debugMode: what the application prints can be read outside"],
     ...[...pcrs].map(([index, pcr]) => [isZeroPcr(pcr), `PCR${index} is zeros, which identify no enclave`] as const),
     ...[...pcrs].map(([index, pcr]) => [pcr.length !== 2 * PCR_LENGTH, `PCR${index} does not have 48 bytes`] as const),
-    [isPublicSecret(quorumKey), "the quorum key's secret is public"],
-    [isNobodysSet(manifestSet), `the manifest set ${nobodys}`],
-    [isNobodysSet(shareSet), `the share set ${nobodys}`],
+    ...publicKeyNotes({ quorumKey: [quorumKey], manifestSet, shareSet }).map((note) => [true, note] as const),
     ...WRITTEN.map((pin) => [deployment[pin] === undefined, `${pin} cannot be written into a policy`] as const),
   ];
   const messages = flaws.flatMap(([isThere, message]) => (isThere ? [message] : []));

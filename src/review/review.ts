@@ -14,7 +14,7 @@ import { MEASURED, type Measured } from "../appraise/measured.js";
 import { type Policy, policyShape } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, manifestFacts } from "../appraise/facts.js";
 import { isZeroPcr } from "../appraise/pins.js";
-import { isNobodysSet, isPublicSecret } from "../appraise/public-keys.js";
+import { publicKeyNotes } from "../appraise/public-keys.js";
 import { deepFrozen } from "../report/report.js";
 import { type ApprovalStatus, checkApprovals, unusableSet } from "../verify/approvals.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -203,9 +203,7 @@ async function reviewed(input: Input): Promise<ManifestReview> {
     ...(await reviewApprovals("share", given.shareSetApprovals, given, { cache, found })),
   ];
   const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
-  if (isPublicSecret(quorumKey)) found.notes.push("the quorum key's secret is public: anybody holds it");
-  if (isNobodysSet(manifestSet)) found.notes.push("keys whose secrets are public can approve for the manifest set");
-  if (isNobodysSet(shareSet)) found.notes.push("keys whose secrets are public can rebuild the quorum key");
+  found.notes.push(...publicKeyNotes({ quorumKey: [quorumKey], manifestSet, shareSet }));
   const approved = new Set(
     approvals.filter(({ set, status }) => set === "manifest" && status === "valid").map(({ pubKey }) => pubKey),
   );

@@ -116,19 +116,9 @@ const differing = ({ sections }: ImageDifference): string[] =>
 const changedPcrs = ({ pcrs }: ImageDifference): string[] => Object.keys(pcrs).filter((index) => !pcrs[index]!.same);
 
 describe("two builds", () => {
-  const [first, second] = ["first", "second"].map((name) =>
+  const [] = ["first", "second"].map((name) =>
     readFileSync(new URL(`../../test-vectors/images/${name}.eif`, import.meta.url)),
   );
-
-  it("of the same source with one byte more in the first ramdisk", async () => {
-    const found = await compared(first!, second!);
-    expect(found.same).toBe(false);
-    expect(differing(found)).toEqual(["first ramdisk"]);
-    expect(changedPcrs(found)).toEqual(["0", "1"]);
-    const [ramdisk] = found.sections.filter(({ same }) => !same);
-    expect([ramdisk!.before!.size, ramdisk!.after!.size]).toEqual([240, 241]);
-    expect(ramdisk!.files!.unlisted).toBe("no cpio archive");
-  });
 
   it.each<[string, Partial<Record<"kernel" | "cmdline" | "metadata", string>>, string[], string[]]>([
     ["in the kernel", { kernel: "another kernel" }, ["kernel"], ["0", "1"]],
@@ -141,11 +131,6 @@ describe("two builds", () => {
     const parts = [own(KERNEL, kernel), own(CMDLINE, cmdline), own(METADATA, metadata), ...disks];
     const found = await compared(image(cpioArchive(INIT), cpioArchive(APP)), imageOf({ sections: parts }));
     expect([differing(found), changedPcrs(found)]).toEqual([sections, pcrs]);
-  });
-
-  it("that are the same", async () => {
-    const found = await compared(first!, first!);
-    expect([found.same, differing(found), changedPcrs(found)]).toEqual([true, [], []]);
   });
 
   it("that differ in files of the application: by content, mode and time, and by files of one alone", async () => {

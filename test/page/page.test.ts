@@ -304,14 +304,6 @@ describe("the bundle of a page", () => {
       expect(page).toContain("and the attestation document. It loads nothing");
     }
   });
-
-  it("is not of provenance, which no browser verifies", async () => {
-    const content = await contentOf(boot);
-    const evidence = { ...boot, provenance: [{}] };
-    await expect(pageWith(SCRIPT, { ...content, evidence })).rejects.toThrow(
-      /evidence\.provenance: expected none: a page cannot have it/,
-    );
-  });
 });
 
 describe("a reader's verification of a page", () => {

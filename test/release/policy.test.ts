@@ -32,6 +32,7 @@ const ofNamespace = (change: object) => altered(({ namespace }) => ({ namespace:
 const MANIFEST = "2026.1.0/signer/manifest";
 
 describe("a release that is unsafe to pin", () => {
+  const nobodys = "identifies no owner: keys whose secrets are public reach its threshold";
   const known = { alias: "known", pubKey: fromHex(PUBLIC_KEYS[1]!)! };
   const abc = operators("abc").map(({ alias, key }) => ({ alias, pubKey: key.publicKey }));
 
@@ -74,12 +75,12 @@ describe("a release that is unsafe to pin", () => {
     [
       "with a manifest set of nobody's",
       altered(() => ({ manifestSet: { threshold: 1, members: [...abc, known] } })),
-      ["the manifest set has enough members with published secrets to reach its threshold"],
+      [`the manifest set ${nobodys}, so anyone can approve manifests`],
     ],
     [
       "with a share set of nobody's",
       altered(() => ({ shareSet: { threshold: 1, members: [known] } })),
-      ["the share set has enough members with published secrets to reach its threshold"],
+      [`the share set ${nobodys}, so anyone can rebuild the quorum key`],
     ],
   ])("%s is refused", async (_, parts, messages) => {
     const path = parts.application === "" ? "2026.1.0//manifest" : MANIFEST;

@@ -327,15 +327,6 @@ describe("no change", () => {
     const good = await since(withEnv({ ...a!, ...b! }), withEnv({ ...b!, ...a! }), [], unpinned(V2, "pivotEnv"));
     expect(codesOf(good)).toEqual([]);
   });
-
-  it("a change that a pin decides is listed with both values", async () => {
-    const manifest = { ...V1, pivot: { ...V1.pivot, args: ["--other"] } };
-    const good = await since(V1, manifest);
-    expect(codesOf(good)).toEqual([]);
-    const text = renderReview(good, { width: 200 });
-    expect(text).toContain(`before  ${JSON.stringify(V1.pivot.args)}`);
-    expect(text).toContain('after   ["--other"]');
-  });
 });
 
 describe("names of accept", () => {

@@ -145,21 +145,13 @@ it("notes sets whose members' secrets are public", async () => {
   const [one, ...others] = [...new Map(members.map((member) => [toHex(member.pubKey), member])).values()];
   const set = { threshold: 1, members: [one!, ...others] };
   for (const [name, note] of [
-    ["manifestSet", "keys whose secrets are public can approve for the manifest set"],
-    ["shareSet", "keys whose secrets are public can rebuild the quorum key"],
+    ["manifestSet", "so anyone can approve manifests"],
+    ["shareSet", "so anyone can rebuild the quorum key"],
   ] as const) {
     const manifest = { ...V1, [name]: set };
     const good = await review(manifest, { policy: policyOf(deploymentOf(manifest)) });
-    expect([good.notes, codesOf(good)]).toEqual([[note], []]);
+    expect([good.notes, codesOf(good)]).toEqual([[expect.stringContaining(note)], []]);
   }
-});
-
-it("says what no review can know", async () => {
-  const hardware = "Nothing here shows that any hardware booted this manifest: only a verified boot proof does.";
-  const previous = "The previous manifest is taken as it was given: whether it was approved, or ran, was not checked.";
-  expect((await review(V1)).unknowable).toEqual([hardware]);
-  const since = await review(V1, { previous: bytesOf(BEFORE), accept: [] });
-  expect(since).toMatchObject({ ok: true, unknowable: [hardware, previous], notes: [] });
 });
 
 it("chooses one deployment by its pins, or none, and names those that it chose from", async () => {
