@@ -166,7 +166,7 @@ function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootpr
   ];
   const switchTo = (faults: string): string =>
     `$ curl -sS -o /dev/null -X PUT ${lab.faultsUrl} -d '{"faults": ${faults}}'`;
-  const stamp = `-H "X-Stamp: $(printf %s "$BODY" | ${bootproof} stamp ${key})"`;
+  const stamp = `-H "X-Stamp: $(printf %s "$BODY" | ${bootproof} key stamp ${key})"`;
   return `The lab listens. Nothing in it is real: software keys, for tests only.
 
 ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
