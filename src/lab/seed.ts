@@ -71,13 +71,12 @@ export async function createSeed(sources: PastSources): Promise<Seed> {
     actor: tx.get("users", child.rootUserIds[0]!)!,
   });
   putVaults(sources, organizationId, wallet.address);
-  const spareApiKeyId = actor.user.apiKeys[1]!.apiKeyId;
-  const named = { userTagId: userTagId!, policyId: policyId!, fiatOnrampCredentialId: fiatOnrampCredentialId! };
+  const named = { userTagId: userTagId!, policyId: policyId!, spareApiKeyId: actor.user.apiKeys[1]!.apiKeyId };
   return {
     organizationId,
     childOrganizationId: childOrganizationId!,
     apiKey,
-    ids: { userId, walletId: wallet.walletId, spareApiKeyId, ...named },
+    ids: { userId, walletId: wallet.walletId, ...named, fiatOnrampCredentialId: fiatOnrampCredentialId! },
     walletActivityId: wallet.activityId,
     operator: { userId: operatorId!, apiKey: operatorKey },
     child: {

@@ -1,6 +1,4 @@
 /** What can only worsen the class of an address is looked for in the widest source. */
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { verifiedFetch } from "../../src/adapters/index.js";
@@ -11,6 +9,9 @@ import { stampWithApiKey } from "../../src/lab/index.js";
 import { type Json, TARGET_PUBLIC_KEY, account, completed, submit } from "../lab/support.js";
 import { bootproof, connectionTo, fileOf } from "../cli/support.js";
 import { type Honest, lyingLab, wire } from "../proxy/support.js";
+import { testFolders } from "../support/folder.js";
+
+const newFolder = testFolders();
 
 /** Each door has its own lab: an answer costs as much as the organization has wallets. */
 async function open() {
@@ -111,7 +112,7 @@ describe("a folder of evidence with a boot proof", () => {
   ])("%s refuses what names it, online and from the folder", async (_, alter) => {
     const { walletId, addresses: own } = await wallet;
     lying("get_boot_proof", (answer) => ({ bootProof: alter(answer["bootProof"] as Json) }));
-    const folder = join(mkdtempSync(join(tmpdir(), "bootproof-worse-")), "evidence.d");
+    const folder = join(newFolder(), "evidence.d");
     const now = new Date().toISOString();
     const words = ["addresses", "--policy", policyPath, "--format", "json", "--wallet", String(walletId)];
     const live = await bootproof([...words, "--out", folder, ...connectionTo(at)], { now });

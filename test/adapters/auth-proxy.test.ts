@@ -15,7 +15,7 @@ import { type ClientError, apiKeyStamper, createClient } from "../../src/client/
 import { type Report, parsePolicy, renderText, verifyBootProof } from "../../src/index.js";
 import { AUTH_FAULTS, type FaultName, stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
-import { rejectionOf } from "../client/support.js";
+import { notSent, rejectionOf } from "../client/support.js";
 import { type Json, TWO_ACCOUNTS, envelope, query } from "../lab/support.js";
 import { REFUSED } from "./auth-faults.js";
 
@@ -43,11 +43,6 @@ const failedOf = async (answer: Promise<unknown>): Promise<readonly (string | nu
   expect(error).toBeInstanceOf(RejectedAuthProxyError);
   const { report } = error;
   return [...new Set(report?.checks.filter(({ status }) => status === "fail").map(({ id }) => id) ?? [])];
-};
-const notSent = async (answer: Promise<unknown>): Promise<string> => {
-  const { name, code, effect, message } = await rejectionOf<ClientError>(answer);
-  expect([name, code, effect]).toEqual(["ClientError", "request", "none"]);
-  return message;
 };
 
 /** The lab's answers, changed on the wire. */

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { type VerifiedFetchOptions, reportOf, verifiedFetch } from "../../src/adapters/index.js";
 import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
-import { rejectionOf } from "../client/support.js";
+import { notSent, rejectionOf } from "../client/support.js";
 import { type Json, envelope, query } from "../lab/support.js";
 import { honestly, lyingLab, wire } from "../proxy/support.js";
 import { loopback } from "../support/loopback.js";
@@ -44,11 +44,6 @@ const rename = (through: typeof fetch = wrapped(), url: string | URL = liar.url 
   through(url, stamped(body()));
 const questionOf = (response: Response): unknown => reportOf(response)?.claims?.activity?.question;
 const refusalOf = (answer: Promise<unknown>): Promise<ClientError> => rejectionOf<ClientError>(answer);
-const notSent = async (answer: Promise<unknown>): Promise<string> => {
-  const { name, code, effect, message } = await refusalOf(answer);
-  expect([name, code, effect]).toEqual(["ClientError", "request", "none"]);
-  return message;
-};
 
 /** What the fetch that sends was called with. It answers nothing of the service. */
 function recorder(answer: () => Response = () => new Response("own")) {

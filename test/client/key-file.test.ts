@@ -1,15 +1,14 @@
 /** API key files. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ClientError } from "../../src/client/index.js";
 import { readApiKeyFile, writeApiKeyFile } from "../../src/client/key-file.js";
+import { testFolder } from "../support/folder.js";
 import { apiKey, rejectionOf } from "./support.js";
 
-const directory = mkdtempSync(join(tmpdir(), "bootproof-key-"));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = testFolder();
 const path = (name: string): string => join(directory, name);
 const file = (name: string, content: string | Uint8Array): string => (
   writeFileSync(path(name), content, { mode: 0o600 }),

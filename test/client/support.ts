@@ -1,8 +1,16 @@
 /** Shared by the client's tests: a scripted service, keys, and stamps verified by node:crypto alone. */
 import { createECDH, createPublicKey, createVerify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { type ApiKey, type ClientOptions, type Stamper, apiKeyStamper, createClient } from "../../src/client/index.js";
+import {
+  type ApiKey,
+  type ClientError,
+  type ClientOptions,
+  type Stamper,
+  apiKeyStamper,
+  createClient,
+} from "../../src/client/index.js";
 import type { Client } from "../../src/client/index.js";
+import { expect } from "vitest";
 import { loopback } from "../support/loopback.js";
 
 export const AT = new Date("2026-03-04T05:06:07.000Z");
@@ -126,4 +134,11 @@ export async function rejectionOf<T extends Error>(promise: Promise<unknown>): P
     },
     (error: T) => error,
   );
+}
+
+/** The message of a request that was refused before it was sent. */
+export async function notSent(answer: Promise<unknown>): Promise<string> {
+  const { name, code, effect, message } = await rejectionOf<ClientError>(answer);
+  expect([name, code, effect]).toEqual(["ClientError", "request", "none"]);
+  return message;
 }

@@ -1,8 +1,5 @@
 /** Applications of the caller's: deployments, app proofs in each form, and faults, verified by node:crypto. */
 import { createHash, createPublicKey, randomBytes, verify } from "node:crypto";
-import { rmSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS } from "../../src/client/index.js";
 import { readShape } from "../../src/decode/shapes.js";
@@ -18,6 +15,7 @@ import {
   type LabOptions,
   startLab,
 } from "../../src/lab/index.js";
+import { testFolder } from "../support/folder.js";
 import { type Json, failing, query } from "./support.js";
 
 type SignOptions = NonNullable<Parameters<LabApplication["sign"]>[1]>;
@@ -482,12 +480,9 @@ describe("a replica that was stopped", () => {
 });
 
 describe("a data folder", () => {
-  const folders: string[] = [];
-  afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
+  const dataFolder = testFolder();
 
   it("keeps an application, and makes a new deployment for another binary or other arguments", async () => {
-    const dataFolder = mkdtempSync(join(tmpdir(), "bootproof-applications-"));
-    folders.push(dataFolder);
     const started = async (options: Omit<ApplicationOptions, "name">) => {
       const own = await startLab({ dataFolder, applications: [{ name: "kept", ...options }] });
       const application = own.application("kept");

@@ -1,27 +1,21 @@
 /** `bootproof lab` as a user runs it. */
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSignedPolicy } from "../../src/signed-policy/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
 import { bootproof, refused, words } from "../cli/support.js";
+import { testFolders } from "../support/folder.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { failing, query, renameWallet } from "./support.js";
 import { verifyEvidence } from "../../src/index.js";
 
-const folders: string[] = [];
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "bootproof-command-"));
-  folders.push(made);
-  return made;
-}
-afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
+const folder = testFolders();
 
 describe("bootproof lab", () => {
   it("reports its address in words and in lab.json, and ends on a signal", async () => {

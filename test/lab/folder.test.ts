@@ -1,32 +1,21 @@
 /** The folder of a lab: which folders it accepts, and that it replaces only its own files. */
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { LabFolderError, startLab, writeLabFiles } from "../../src/lab/index.js";
 import { bootproof } from "../cli/support.js";
+import { testFolders } from "../support/folder.js";
 import { LabProcess } from "./child.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
 
-const folders: string[] = [];
+const empty = testFolders();
 function folder(files: Readonly<Record<string, string>> = {}): string {
-  const made = mkdtempSync(join(tmpdir(), "bootproof-folder-"));
-  folders.push(made);
+  const made = empty();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
   return made;
 }
-afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
 
 /** Every file, whole. */
 function contents(path: string): Record<string, string> {

@@ -1,8 +1,7 @@
 /** State survives restarts, and the death of the process at any moment. */
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
 import { type Lab, LabFolderError, startLab } from "../../src/lab/index.js";
 import { openStore } from "../../src/lab/store.js";
@@ -12,15 +11,10 @@ import { State } from "../../src/lab/state.js";
 import { bootproof } from "../cli/support.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { type Json, completed, judge, query, renameWallet, submit } from "./support.js";
+import { testFolders } from "../support/folder.js";
 import { IS_LONG } from "../support/long.js";
 
-const folders: string[] = [];
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "bootproof-store-"));
-  folders.push(made);
-  return made;
-}
-afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
+const folder = testFolders();
 
 describe("a restart", () => {
   it("keeps all state and boots the enclaves again", async () => {

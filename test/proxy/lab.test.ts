@@ -1,19 +1,16 @@
 /** The proxy before a lab: submits without app proofs, boot proofs in files, its end and its health. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { type Answer, type Sending, envelope, query, submit } from "../lab/support.js";
+import { testFolder } from "../support/folder.js";
 import { proxyFor } from "./support.js";
 
 const lab = await startLab();
-const folder = mkdtempSync(join(tmpdir(), "bootproof-proxy-"));
-afterAll(async () => {
-  await lab.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = testFolder();
+afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
 let count = 0;

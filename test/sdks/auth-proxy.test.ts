@@ -19,10 +19,9 @@ import { type ClientError, RejectedActivityError } from "../../src/client/index.
 import { type ApiKeyPair, stampWithApiKey } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { REFUSED } from "../adapters/auth-faults.js";
-import { rejectionOf } from "../client/support.js";
 import { type Json, TWO_ACCOUNTS } from "../lab/support.js";
 import { honestly, lyingLab, wire } from "../proxy/support.js";
-import type { AnyClient } from "./support.js";
+import { type AnyClient, causeOf } from "./support.js";
 
 const { lab, liar } = await lyingLab();
 const { organizationId } = lab;
@@ -88,13 +87,6 @@ function proofOf(value: unknown): Proof | "unproven" {
   if (isUnproven(value)) return "unproven";
   if (reportOf(value)?.verdict === "verified") return "sign-up";
   return tokenReportOf(value)?.verdict === "verified" ? "token" : "none";
-}
-
-/** The rejection, which core keeps as the cause of its own error. */
-async function causeOf(calling: Promise<unknown>): Promise<Error> {
-  let error: unknown = await rejectionOf(calling);
-  while (error instanceof Error && error.name === "TurnkeyError" && error.cause !== undefined) error = error.cause;
-  return error as Error;
 }
 
 async function expectRefused(calling: Promise<unknown>, why: readonly string[] | RegExp): Promise<void> {

@@ -6,10 +6,10 @@ import { ApiKeyStamper, TurnkeyClient as CoreClient } from "@turnkey/core";
 import { describe, expect, it } from "vitest";
 import { verified } from "../../src/adapters/index.js";
 import { RejectedActivityError } from "../../src/client/index.js";
-import { rejectionOf } from "../client/support.js";
 import { type Json, account, query, requestFor } from "../lab/support.js";
 import { type Honest, honestly, lyingLab, wire } from "../proxy/support.js";
 import { loopback } from "../support/loopback.js";
+import { causeOf } from "./support.js";
 
 const { lab, liar } = await lyingLab();
 
@@ -48,11 +48,6 @@ const flags = (): unknown[] =>
   liar.bodies.flatMap((body, at) =>
     paths()[at]!.startsWith("submit/") ? [(JSON.parse(body.toString()) as Json)["generateAppProofs"]] : [],
   );
-const causeOf = async (calling: Promise<unknown>): Promise<unknown> => {
-  let error: unknown = await rejectionOf(calling);
-  while (error instanceof Error && error.name === "TurnkeyError" && error.cause !== undefined) error = error.cause;
-  return error;
-};
 
 const [{ address }] = (await query(lab, "list_wallet_accounts")).body["accounts"] as [{ address: string }];
 const walletAccount = { address, addressFormat: "ADDRESS_FORMAT_ETHEREUM", source: "embedded" };

@@ -5,6 +5,7 @@ import { Turnkey } from "@turnkey/sdk-server";
 import type { ForeignClient } from "../../src/adapters/index.js";
 import type { ApiKeyPair, Lab } from "../../src/lab/index.js";
 import { LAB_OPERATIONS } from "../../src/lab/operations.js";
+import { rejectionOf } from "../client/support.js";
 import type { Json } from "../lab/support.js";
 
 export type AnyClient = ForeignClient & Record<string, (...args: unknown[]) => Promise<Json>>;
@@ -74,4 +75,11 @@ const TYPES: Readonly<Record<string, string>> = {
 export function inputOf(sdk: Sdk, method: string, organizationId: string, parameters: Json): Json {
   if (sdk.isFlat) return { organizationId, ...parameters };
   return { type: TYPES[method], timestampMs: String(Date.now()), organizationId, parameters };
+}
+
+/** The rejection, which core keeps as the cause of its own error. */
+export async function causeOf(calling: Promise<unknown>): Promise<Error> {
+  let error: unknown = await rejectionOf(calling);
+  while (error instanceof Error && error.name === "TurnkeyError" && error.cause !== undefined) error = error.cause;
+  return error as Error;
 }

@@ -10,6 +10,12 @@ export function testFolder(parent = tmpdir()): string {
   return folder;
 }
 
+/** Returns a function that makes empty folders, removed after the tests of the file. */
+export function testFolders(): () => string {
+  const parent = testFolder();
+  return () => mkdtempSync(join(parent, "folder-"));
+}
+
 const MEMORY = "/dev/shm";
 
 /** A folder in memory where there is one, for tests that sync thousands of times. */
