@@ -52,15 +52,11 @@ describe("canonicalQosJson", () => {
   });
 
   it.each<[string, QosJsonInput]>([
-    ["a fraction", 1.5],
-    ["1.0 as written", new JsonNumber("1.0")],
-    ["1e3 as written", new JsonNumber("1e3")],
     ["1E0 as written", new JsonNumber("1E0")],
     ["-0 as written", new JsonNumber("-0")],
     ["NaN", NaN],
     ["Infinity", Infinity],
     ["a number too large to be written out", 1e21],
-    ["a fraction deep inside", { a: [{ b: 0.5 }] }],
     ["leading zeros", new JsonNumber("01")],
   ])("refuses %s", (_, value) => {
     expect(faultsOf(() => canonicalQosJson(value))).toContain("is not an integer in canonical form");

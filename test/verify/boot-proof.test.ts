@@ -32,22 +32,6 @@ describe("a manifest", () => {
     const declared = await ask("manifest.decode", { version: "v3", bootProof: put("qosManifestVersion", "v2") });
     expect(declared).toMatchObject({ status: "fail", isVerified: false });
   });
-
-  it("that could not be read is held against no envelope", async () => {
-    const unread = await ask("envelope.manifest", { bootProof: put("qosManifestB64", "AAAA") });
-    expect(unread).toMatchObject({ status: "skip", isVerified: false });
-  });
-
-  it("beside an envelope of another version says both of them", async () => {
-    const other = envelopeOf(forge({ version: "v1" }).bootProof);
-    const { detail } = await ask("envelope.manifest", {
-      bootProof: (value) => drop("qosManifestVersion")({ ...value, ...other }),
-    });
-    expect(detail).toBe(
-      "the envelope's manifest is v1, the manifest is v2; " +
-        "the manifest inside the envelope and the one beside it have different hashes",
-    );
-  });
 });
 
 it("share-set approvals that are repeated are each told of", async () => {
@@ -57,7 +41,3 @@ it("share-set approvals that are repeated are each told of", async () => {
   expect([status, isVerified]).toEqual(["warn", true]);
   expect(detail.split("; ").length).toBeGreaterThan(1);
 });
-
-function envelopeOf({ qosManifestEnvelopeB64 }: JsonObject): JsonObject {
-  return { qosManifestEnvelopeB64: qosManifestEnvelopeB64! };
-}

@@ -1,6 +1,6 @@
 /** Provisioning details: what their checks say, for genuine ones, for those of a lab, and for damaged ones. */
 import { describe, expect, it } from "vitest";
-import { fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { fromBase64, toHex } from "../../src/bytes.js";
 import type { CheckId, Checklist } from "../../src/checks.js";
 import { type JsonObject, parseJson } from "../../src/decode/json.js";
 import { type PivotManifest, decodeManifestEnvelope } from "../../src/decode/manifest/index.js";
@@ -11,7 +11,6 @@ import {
   parsePolicy,
   parseTrustAnchor,
   verifyBootProof,
-  verifyEvidence,
 } from "../../src/index.js";
 import { pinPolicy } from "../../src/author/index.js";
 import { Forge, type ForgeOptions, forgeEvidence } from "../../src/lab/forge.js";
@@ -118,24 +117,6 @@ describe("genuine provisioning details", () => {
 });
 
 describe.each(DETAIL_FORMS)("details of form %s", (form: DetailForm) => {
-  it("of a lab are authentic, wherever a boot proof is taken", async () => {
-    const details = detailsOf(setup.bootProof, form);
-    for (const given of [details, { bootProof: details }, JSON.stringify(details), toUtf8(JSON.stringify(details))]) {
-      const { report, fails, warns, skips } = await judged(given);
-      expect([report.verdict, fails, warns, skips]).toEqual([
-        "authentic",
-        [],
-        ["chain.anchor"],
-        ["chain.revocation", "envelope.manifest"],
-      ]);
-    }
-    const { report } = await verifyEvidence(
-      { bootProofs: [details, setup.bootProof] },
-      { policy: NO_POLICY_ANY_ENCLAVE, now: AT, trustAnchors: [anchor] },
-    );
-    expect(report.claims!.bootProofs.map(({ form: claimed }) => claimed)).toEqual(["provisioning", undefined]);
-  });
-
   it("of a live document fail, with a sentence of why", async () => {
     const { fails, check } = await judged(detailsOf(made({ generation: "live" }).bootProof, form));
     expect(fails).toEqual(["bind.commitment"]);
@@ -145,26 +126,11 @@ describe.each(DETAIL_FORMS)("details of form %s", (form: DetailForm) => {
     });
   });
 
-  it("of a legacy document warn", async () => {
-    const { fails, warns } = await judged(detailsOf(made({ generation: "legacy" }).bootProof, form));
-    expect([fails, warns]).toEqual([[], ["chain.anchor", "bind.commitment"]]);
-  });
-
   it("are held against the keys that the caller wants", async () => {
     const details = detailsOf(setup.bootProof, form);
     const key = lab.ephemeralKey.publicKey;
     expect((await judged(details, { ephemeralKey: key })).fails).toEqual([]);
     expect((await judged(details, { ephemeralKey: generateQosKeyPair().publicKey })).fails).toEqual(["bind.key"]);
-  });
-
-  it("with an envelope that cannot be read skip what needs it", async () => {
-    const broken = { ...setup.bootProof, qosManifestEnvelopeB64: toBase64(toUtf8("{}")) };
-    const { fails, check } = await judged(detailsOf(broken, form));
-    expect(fails).toEqual(["envelope.decode"]);
-    for (const id of ["manifest.decode", "envelope.manifest"] as const)
-      expect(check(id)).toMatchObject({ status: "skip", detail: expect.stringContaining("could not be read") });
-    for (const id of ["envelope.approvals", "bind.user-data", "bind.pcrs"] as const)
-      expect(check(id).status).toBe("skip");
   });
 });
 
