@@ -262,6 +262,11 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
     { ...least, deployments: [{ kind: "nitro", pivotHash: HASH }] },
     [[d("pivotHash"), "not in a deployment of kind nitro"]],
   ],
+  [
+    "what only boot proofs answer, in a bare document's deployment",
+    { ...least, deployments: [{ kind: "nitro", pcrs: image, open: ["operator"], appProofs: { types: ["x"] } }] },
+    ["open", "appProofs"].map((member) => [d(member), "not in a deployment of kind nitro"]),
+  ],
   one(`${D}.userData`, "00", "not in a deployment of kind qos"),
   one(`${D}.publicKey`, KEY, "not in a deployment of kind qos"),
   one(`${D}.kind`, "QOS", 'expected "qos" or "nitro"'),
