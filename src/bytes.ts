@@ -108,17 +108,6 @@ export function lastOf<T>(items: readonly T[]): T | undefined {
   return items[items.length - 1];
 }
 
-/** Returns the items in runs. `continues` decides whether an item belongs to the run of the one before. */
-export function runsOf<T>(items: readonly T[], continues: (last: T, item: T) => boolean): [T, ...T[]][] {
-  const runs: [T, ...T[]][] = [];
-  for (const item of items) {
-    const run = lastOf(runs);
-    if (run !== undefined && continues(lastOf(run)!, item)) run.push(item);
-    else runs.push([item]);
-  }
-  return runs;
-}
-
 export function isAllZero(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
   return true;

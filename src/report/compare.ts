@@ -1,5 +1,5 @@
 /** Two values side by side, with only the differing bytes of long hex. */
-import { lastOf, runsOf } from "../bytes.js";
+import { lastOf } from "../bytes.js";
 import { printable, printableStart, shortHex } from "./printable.js";
 
 /** Hex of 16 bytes and more is compared byte by byte. */
@@ -118,4 +118,15 @@ function byteAt(hex: string, index: number): string {
 
 function whole(hex: string): string {
   return hex.length <= WHOLE ? hex : shortHex(hex, 32);
+}
+
+/** Returns the items in runs. `continues` decides whether an item belongs to the run of the one before. */
+export function runsOf<T>(items: readonly T[], continues: (last: T, item: T) => boolean): [T, ...T[]][] {
+  const runs: [T, ...T[]][] = [];
+  for (const item of items) {
+    const run = lastOf(runs);
+    if (run !== undefined && continues(lastOf(run)!, item)) run.push(item);
+    else runs.push([item]);
+  }
+  return runs;
 }

@@ -1,7 +1,6 @@
 /** The checks of a report as rows: every check of a single piece, or a row for each of several pieces. */
-import { runsOf } from "../bytes.js";
 import type { Check, CheckStatus, CheckSubject } from "../checks.js";
-import { sideBySide } from "../report/compare.js";
+import { runsOf, sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
 import { type ShownCheck, checkGroup, known, labelOf } from "../report/labels.js";
 import { printable, printableLines, printableStart } from "../report/printable.js";

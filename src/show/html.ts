@@ -1,5 +1,5 @@
 /** Writes a document as elements of a page, which has the style for their classes (page/style.ts). */
-import { runsOf } from "../bytes.js";
+import { runsOf } from "../report/compare.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";

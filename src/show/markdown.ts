@@ -1,5 +1,6 @@
 /** Writes a document as Markdown for GitHub. No text becomes a link, an image, a mention, a reference or HTML. */
-import { lastOf, runsOf, toUtf8 } from "../bytes.js";
+import { lastOf, toUtf8 } from "../bytes.js";
+import { runsOf } from "../report/compare.js";
 import { printable } from "../report/printable.js";
 import { type Block, type Doc, type Row, type Section, isValue, asSentence } from "./doc.js";
 
