@@ -1,14 +1,14 @@
 #!/bin/sh
-# hd-path-with-h-is-not-hardened: of "m/44h/60h/0h/0/0" three libraries make the path m/44/60/0/0/0, without a word: other
-# keys, another address, and another key that a hardware wallet signs with. Others read h as ', or refuse.
+# hd-path-with-h-is-not-hardened: of "m/44h/60h/0h/0/0" three libraries make the path m/44/60/0/0/0, without a word:
+# other keys, another address, and another key that a hardware wallet is asked for. Others read h as ', or refuse.
 #
-# Packages: hdkey 2.1.0, @ledgerhq/hw-app-eth 7.9.0, @keystonehq/bc-ur-registry-eth 0.22.1; beside them bip32-path 0.4.2,
-# @scure/bip32 2.4.0, bip32 5.0.1 with tiny-secp256k1 2.2.4, ethers 6.17.0, @cosmjs/crypto 0.39.0.
+# Packages: hdkey 2.1.0, @ledgerhq/hw-app-eth 7.9.0, @keystonehq/bc-ur-registry-eth 0.22.1; beside them bip32-path
+# 0.4.2, @scure/bip32 2.4.0, bip32 5.0.1 with tiny-secp256k1 2.2.4, ethers 6.17.0, @cosmjs/crypto 0.39.0.
 # Expected: m/44'/60'/0'/0/0, or a refusal. BIP 32 writes H for a hardened index in its vectors, and BIP 380, by which
 # wallets write out the paths of their keys, has h and ' as two spellings of one index.
 # Cause: a component ends with ', or is what parseInt makes of it: 44 of "44h", as of any text that begins with 44.
-# Who meets it: who takes a path from a descriptor, a multisig's file or another wallet's export, where ' is avoided since
-# shells and JSON in shells take it for a quote. The address is well-formed and has no funds.
+# Who meets it: who takes a path from a descriptor, a multisig's file or another wallet's export, where ' is avoided
+# since shells take it for a quote. The address is well-formed and has no funds.
 # Here: each derives the key of a path, or says by its index which key a device is asked for; no device is needed.
 # Seen:
 #   hdkey: h as without, H as without

@@ -1,7 +1,7 @@
 #!/bin/sh
 # solana-web3-one-message-two-orders: from the same instructions, Transaction and TransactionMessage of @solana/web3.js
-# make two messages that differ in the order of accounts; and what TransactionMessage decompiles and compiles again, with
-# nothing changed, is no longer the message that was signed.
+# make two messages that differ in the order of accounts; and what TransactionMessage decompiles and compiles again,
+# with nothing changed, is no longer the message that was signed.
 #
 # Packages: @solana/web3.js 1.98.4, @solana/kit 8.4.0.
 # Expected: one library has one order for one version of messages; decompiling and compiling are each other's inverse.
@@ -43,7 +43,9 @@ const address = (key) => kit.address(key.toBase58());
 function kitMessage(instructions, version) {
   const theirs = instructions.map(({ programId, keys, data }) => ({
     programAddress: address(programId),
-    accounts: keys.map((key) => ({ address: address(key.pubkey), role: (key.isSigner ? 2 : 0) | (key.isWritable ? 1 : 0) })),
+    accounts: keys.map(({ pubkey, isSigner, isWritable }) => {
+      return { address: address(pubkey), role: (isSigner ? 2 : 0) | (isWritable ? 1 : 0) };
+    }),
     data: new Uint8Array(data),
   }));
   const lifetime = { blockhash: kit.blockhash(recentBlockhash), lastValidBlockHeight: 0n };

@@ -1,15 +1,15 @@
 #!/bin/sh
-# turnkey-viem-typed-data-without-domain: signTypedData of an account of @turnkey/viem asks for a signature over typed data
-# without its domain, unless the types declare EIP712Domain. So what an own account of viem signs as it should, this one
-# signs so that nobody verifies it.
+# turnkey-viem-typed-data-without-domain: signTypedData of an account of @turnkey/viem asks for a signature over typed
+# data without its domain, unless the types declare EIP712Domain. What an own account of viem signs as it should, this
+# one signs so that nobody verifies it.
 #
 # Packages: @turnkey/viem 0.14.37, and of its dependencies those that it imports, since the others take minutes to
 # install: @turnkey/http 6.2.1, @turnkey/api-key-stamper 0.6.12, @noble/curves 1.8.0, viem 2.57.20.
 # Expected: the type of the domain follows from its members where it is not declared, as in viem's documentation, its
 # own accounts and its wallet client: one call, one digest, whatever account it is made on.
 # Cause: it sends what serializeTypedData of viem returns, which writes "domain":{} where no type EIP712Domain is.
-# Who meets it: who calls the account itself, as clients of payments by signature (EIP-3009), of permits (EIP-2612) and of
-# smart accounts do. Through a wallet client, or with the type declared, it is right.
+# Who meets it: who calls the account itself, as clients of payments by signature (EIP-3009), of permits (EIP-2612) and
+# of smart accounts do. Through a wallet client, or with the type declared, it is right.
 # Here: in place of the service, one key signs the digest (EIP-712) of the JSON that it is sent.
 # Seen:
 #   viem's own account: domain of 3 members, verifies
