@@ -281,8 +281,19 @@ describe("policyToSign", () => {
     );
     const { digest } = await policyToSign({ envelope: v1, publicKey: carol!.publicPem });
     await expect(digest()).rejects.toEqual(refused("malformed", /Ed25519 signs the bytes/));
-    const same = await signPolicy({ policy: POLICY, signers: signersOf(1, bob!), now: NOW, validMs });
-    expect(await (await policyToSign({ envelope: same })).digest()).toHaveLength(48);
+    for (const [one, hash] of [
+      [alice!, "sha256"],
+      [bob!, "sha384"],
+    ] as const) {
+      const same = await signPolicy({ policy: POLICY, signers: signersOf(1, one), now: NOW, validMs });
+      const { bytes, digest: digestOf } = await policyToSign({ envelope: same });
+      expect(
+        createHash(hash)
+          .update(bytes)
+          .digest()
+          .equals(await digestOf()),
+      ).toBe(true);
+    }
   });
 });
 

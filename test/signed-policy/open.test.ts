@@ -16,6 +16,7 @@ import {
   MALLORY,
   at,
   feedOf,
+  pinnedDigest,
   policyFor,
   setOf,
   stateOf,
@@ -222,6 +223,15 @@ describe("the state", () => {
       world.feed = upTo(3);
       expect(await signed.refresh()).toBe(false);
       expect(JSON.parse(world.kept!)).toEqual(JSON.parse(stateOf(FOUR[2]!)));
+    }
+  });
+
+  it("of another pinned set is replaced", async () => {
+    const world = new World(FOUR);
+    for (const newest of [FOUR[1]!, FOUR[3]!]) {
+      world.kept = stateOf(newest, "00".repeat(32));
+      await world.open();
+      expect(JSON.parse(world.kept)).toMatchObject({ pinned: pinnedDigest(TEAM) });
     }
   });
 
