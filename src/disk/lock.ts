@@ -20,13 +20,6 @@ export class InUseError extends Error {
 /** Thrown if the lock was removed, or taken by another process. */
 export class LostLockError extends Error {
   override readonly name = "LostLockError";
-  /** Whether the lock was removed. Otherwise another process has it. */
-  readonly isRemoved: boolean;
-
-  constructor(message: string, isRemoved: boolean) {
-    super(message);
-    this.isRemoved = isRemoved;
-  }
 }
 
 /** How a lock identifies its process. */
@@ -190,7 +183,7 @@ class HeldLock implements Lock {
     const found = await inTime(textAt(this.#path));
     if (found?.startsWith(this.#start)) return;
     clearInterval(this.#timer);
-    throw new LostLockError(lost(this.#path, found, STALE_BEATS * this.#beatMs), found === null);
+    throw new LostLockError(lost(this.#path, found, STALE_BEATS * this.#beatMs));
   }
 
   async release(): Promise<void> {

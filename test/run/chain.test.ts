@@ -215,5 +215,6 @@ describe("the times of a file", () => {
         ({ entry }) => entry,
       );
     expect([await ofSeconds(1), await ofSeconds(2)]).toEqual([[], [1]]);
+    await expect(verified("", { maxGapMs: 1 })).rejects.toThrow("options.now: required with options.maxGapMs");
   });
 });

@@ -1,5 +1,14 @@
 /** An audit in files: one chained file of results, and runs that go on behind it or are refused. */
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -138,6 +147,12 @@ describe("a file of results", () => {
     writeFileSync(out, `${text}\n`);
     await expect(audited({ out, resume })).rejects.toThrow("it is the log of a watch");
     expect(readFileSync(out, "utf8")).toBe(`${text}\n`);
+  });
+
+  it("is not made for inputs that are no lines", async () => {
+    const out = pathOf("none");
+    await expect(audited({ inputs: [fileOf("[\n{},\n{}\n]")], out })).rejects.toMatchObject({ name: "RunInputError" });
+    expect(existsSync(out)).toBe(false);
   });
 
   it("reports counts, and the place of the slowest entry", async () => {

@@ -129,8 +129,11 @@ describe("another setting", () => {
     expect(new Set([digests[0], digests[changed]]).size).toBe(2);
   });
 
-  it("is none with unchanged files", async () => {
-    const { news, messages, reads } = await reloading(changing({}));
+  it.each<[string, Partial<Files>]>([
+    ["unchanged files", {}],
+    ["other text around the certificate", { "anchor.pem": `# root\n${FILES["anchor.pem"]!}` }],
+  ])("is none with %s", async (_, changes) => {
+    const { news, messages, reads } = await reloading(changing(changes));
     expect([wordsOf(news), reads]).toEqual([["verified"], 1]);
     expect(messages).toMatchObject([{ event: "setting-read", changed: [] }]);
   });

@@ -111,7 +111,7 @@ describe("the digest of a setting", () => {
     acceptance: ["strict"],
     maxAgeMs: [0, 60_000],
     bootProofs: [[], ["12"], ["2", "1"], ["1", "2", ""], ["1"]],
-    provenance: [["1", "2"], ["12"], [""], ["1"]],
+    provenance: [["1", "2"], ["2", "1"], ["12"], [""], ["1"]],
   };
   /** Each line of a file of results has its own. */
   const { now: _, ...kept } = others;
