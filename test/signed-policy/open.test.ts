@@ -14,6 +14,7 @@ import {
   DAVE,
   ERIN,
   MALLORY,
+  TEAM,
   at,
   feedOf,
   pinnedDigest,
