@@ -2,7 +2,7 @@
  * The action under `.github/actions/verify`, run the way a runner does it: inputs with their defaults, conditions,
  * expressions in the environment, each script in bash. Needs `npm run build`.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { parse } from "yaml";
 import { apiKeyStamper, createClient } from "../src/client/index.js";
 import { COMMAND, type Step, action, actionText as text, runAction, steps } from "./support/action.js";
 import { SECTIONS, imageOf } from "./support/images.js";
+import { type Process, speaking } from "./cli/process.js";
 import { BOOT_1, bootproof, fileOf, readJson, vector } from "./cli/support.js";
 import type { Report } from "../src/report/report.js";
 import { sarifFaults } from "./formats/schemas.js";
@@ -319,13 +320,12 @@ describe("the page of the state in docs/ci.md", () => {
 
 describe("the action with a service", () => {
   const data = mkdtempSync(join(tmpdir(), "bootproof-action-lab-"));
-  let lab: ChildProcess;
+  let lab: Process;
   let inputs: Readonly<Record<string, string>>;
   let env: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
-    lab = spawn(process.execPath, [COMMAND, "lab", "--data", data], { stdio: ["ignore", "pipe", "inherit"] });
-    await new Promise((listens) => lab.stdout!.once("data", listens));
+    lab = await speaking(["lab", "--data", data]);
     const facts = readJson(join(data, "lab.json")) as Record<string, string>;
     const key = readJson(join(data, facts["apiKeyFile"]!)) as Record<string, string>;
     env = { BOOTPROOF_API_PUBLIC_KEY: key["publicKey"]!, BOOTPROOF_API_PRIVATE_KEY: key["privateKey"]! };
@@ -337,11 +337,7 @@ describe("the action with a service", () => {
       "organization-id": facts["organizationId"]!,
     };
   });
-  afterAll(async () => {
-    const ended = new Promise((end) => lab.once("exit", end));
-    lab.kill("SIGINT");
-    await ended;
-  });
+  afterAll(() => lab.end("SIGINT"));
 
   it("fetches once, and says whose word it is that this enclave is the newest", () => {
     // As on a runner of GitHub, whose path has no space that Markdown would set apart.

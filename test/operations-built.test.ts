@@ -3,8 +3,7 @@
  * Dockerfile, each container against a lab, and the queue. Needs `npm run build`,
  * redis-server, and for the image npm's registry.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { execFile, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,12 +11,12 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { startLab } from "../src/lab/index.js";
+import { COMMAND, Process, killAll } from "./cli/process.js";
 import { ROOT, npm, pack, run } from "./package/support.js";
 import { testFolder } from "./support/folder.js";
 import { NO_REDIS, WITHOUT_REDIS, redisServer } from "./support/redis.js";
 
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
-const COMMAND = join(ROOT, "dist/bin/bootproof.cjs");
 const folder = testFolder();
 const newFolder = (name: string): string => {
   mkdirSync(join(folder, name));
@@ -57,27 +56,11 @@ function containerOf(kind: string, at: string): { readonly args: string[]; reado
   return { args: moved, names: env.map(({ name }) => name) };
 }
 
-const children: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-});
+afterEach(killAll);
 
-class Running {
-  readonly child: ChildProcess;
-  stderr = "";
-  readonly ended: Promise<number | null>;
-
-  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>, cwd = folder) {
-    const options = { cwd, env: { PATH: process.env["PATH"] ?? "", ...env }, stdio: ["ignore", "ignore", "pipe"] };
-    this.child = spawn(command, [...args], options as object);
-    children.push(this.child);
-    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    this.ended = once(this.child, "close").then(([code]) => code as number | null);
-  }
-
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 60_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
-      if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
+class Running extends Process {
+  constructor(words: readonly string[], env: Readonly<Record<string, string>>, cwd = folder) {
+    super([], { shell: `exec ${words.map((word) => `'${word}'`).join(" ")}`, cwd, env });
   }
 
   /** The address in the message of the start. */
@@ -91,8 +74,7 @@ class Running {
   }
 
   async stop(): Promise<number | null> {
-    this.child.kill("SIGTERM");
-    return this.ended;
+    return (await this.end()).code;
   }
 }
 
@@ -115,7 +97,7 @@ describe("the containers", () => {
     const at = newFolder("watch");
     const { args, names } = containerOf("StatefulSet", at);
     writeFileSync(join(at, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
-    const watch = new Running(process.execPath, [COMMAND, ...args], environmentOf(names));
+    const watch = new Running([process.execPath, COMMAND, ...args], environmentOf(names));
     await watch.until(async () => (await watch.statusOf("/readyz")) === 200);
     expect(await watch.statusOf("/healthz")).toBe(200);
     const text = await (await fetch(`${await watch.url()}/metrics`)).text();
@@ -153,7 +135,7 @@ describe("the image", () => {
     expect(await run(program!, [...args, "--version"], app)).toMatchObject({ status: 0, stdout: `${version}\n` });
     const { args: watch, names } = containerOf("StatefulSet", app);
     writeFileSync(join(app, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
-    const running = new Running(program!, [...args, ...watch], environmentOf(names), app);
+    const running = new Running([program!, ...args, ...watch], environmentOf(names), app);
     await running.until(async () => (await running.statusOf("/readyz")) === 200);
     expect(await running.stop()).toBe(0);
     // Without the folder of the tarball, a lock file that names it cannot be installed.
@@ -221,12 +203,13 @@ describe.skipIf(NO_REDIS)("the block of the queue", () => {
     const lines = block.replaceAll("redis://127.0.0.1:6379", redis.url).split("\n").filter(Boolean);
     const [secret, worker, audit] = lines.filter((line) => !line.startsWith("npm install"));
     const env = { PATH: `${join(at, "bin")}:${process.env["PATH"]!}` };
-    expect(await new Running("bash", ["-c", secret!], env, at).ended).toBe(0);
-    const working = new Running("bash", ["-c", `exec ${worker!}`], env, at);
-    const judging = new Running("bash", ["-c", `exec ${audit!}`], env, at);
+    const start = { cwd: at, env };
+    expect((await new Process([], { ...start, shell: secret! }).ended).code).toBe(0);
+    const working = new Process([], { ...start, shell: `exec ${worker!}` });
+    const judging = new Process([], { ...start, shell: `exec ${audit!}` });
     // The proof is of another root than that of the lab's policy.
-    expect(await judging.ended).toBe(1);
-    expect(await working.stop()).toBe(0);
+    expect((await judging.ended).code).toBe(1);
+    expect((await working.end()).code).toBe(0);
     expect(working.stderr).toContain("1 entries were verified here");
     expect(working.stderr + judging.stderr).not.toContain("without a secret");
     await redis.close();

@@ -3,9 +3,8 @@
  * written in programs is type-checked and runs against the built package. What no test can run is listed here, with the
  * reason.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -30,6 +29,7 @@ import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { decodeManifest } from "../src/decode/manifest/index.js";
+import { Process, speaking } from "./cli/process.js";
 import { NO_CHROMIUM, launchChromium } from "./support/chromium.js";
 import { type Block, readBlocks, writeReleases } from "./support/documents.js";
 import { toHex } from "../src/bytes.js";
@@ -233,8 +233,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 function environment(more: Environment = {}): NodeJS.ProcessEnv {
   const path = `${commands()}${delimiter}${process.env["PATH"] ?? ""}`;
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("BOOTPROOF_"));
-  return { ...Object.fromEntries(inherited), NO_COLOR: "1", PATH: path, ...more };
+  const own = Object.keys(process.env).filter((name) => name.startsWith("BOOTPROOF_"));
+  const hidden = Object.fromEntries(own.map((name) => [name, undefined]));
+  return { ...process.env, ...hidden, NO_COLOR: "1", PATH: path, ...more };
 }
 
 function isInstalled(tool: string): boolean {
@@ -257,24 +258,11 @@ function paragraphsOf({ text }: Block): string[][] {
   );
 }
 
-/** Starts the command of a lab, which ends when it is told to; and waits until it has said where it is. */
-async function startedLab(line: string, folder: string): Promise<ChildProcess> {
-  const lab = spawn("bash", ["-c", `exec ${line}`], {
-    cwd: folder,
-    env: environment(),
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const [said] = (await Promise.race([once(lab.stdout, "data"), once(lab, "exit")])) as [Buffer | number | null];
-  if (!(said instanceof Buffer)) throw new Error(`${line}: ended before it said anything`);
-  lab.stdout.resume();
-  return lab;
-}
-
-async function ended(lab: ChildProcess): Promise<unknown> {
-  const end = once(lab, "exit");
-  lab.kill("SIGINT");
-  return (await end)[0];
-}
+const started = (line: string, folder: string): Process =>
+  new Process([], { shell: `exec ${line}`, cwd: folder, env: environment() });
+const startedLab = (line: string, folder: string): Promise<Process> =>
+  speaking([], { shell: `exec ${line}`, cwd: folder, env: environment() });
+const ended = async (lab: Process): Promise<unknown> => (await lab.end("SIGINT")).code;
 
 interface LabFile {
   readonly baseUrl: string;
@@ -471,37 +459,6 @@ describe("the document of the proxy", () => {
   );
 });
 
-/** A process of a document's own terminal, which runs until it is ended. */
-class Terminal {
-  readonly #child: ChildProcess;
-  readonly #exit: Promise<unknown>;
-  #hasEnded = false;
-  stdout = "";
-  stderr = "";
-
-  constructor(line: string, folder: string) {
-    const stdio = ["ignore", "pipe", "pipe"] as const;
-    this.#child = spawn("bash", ["-c", `exec ${line}`], { cwd: folder, env: environment(), stdio: [...stdio] });
-    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
-    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    this.#exit = once(this.#child, "exit").then(() => (this.#hasEnded = true));
-  }
-
-  get lines(): readonly string[] {
-    return this.stdout.split("\n").slice(0, -1);
-  }
-
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 60_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
-      if (Date.now() > end || this.#hasEnded) throw new Error(`not come to it: ${this.stdout}\n${this.stderr}`);
-  }
-
-  end(): Promise<unknown> {
-    this.#child.kill();
-    return this.#exit;
-  }
-}
-
 describe("the document of signed policies", () => {
   const document = readFileSync(join(ROOT, WALK), "utf8");
   const parts = readBlocks(WALK);
@@ -535,19 +492,19 @@ describe("the document of signed policies", () => {
         cpSync(at(name), at("next.json"));
         renameSync(at("next.json"), at("running.json"));
       };
-      const terminals: Terminal[] = [];
-      const started = (line: string): Terminal => {
-        const terminal = new Terminal(line, folder);
+      const terminals: Process[] = [];
+      const running = (line: string): Process => {
+        const terminal = started(line, folder);
         terminals.push(terminal);
         return terminal;
       };
       const wanted: string[] = [];
-      const prints = async (app: Terminal, line: string): Promise<void> => {
+      const prints = async (app: Process, line: string): Promise<void> => {
         wanted.push(line);
         await app.until(() => app.lines.length === wanted.length);
         expect(app.lines).toEqual(wanted);
       };
-      let app: Terminal | undefined;
+      let app: Process | undefined;
       let start = "";
       try {
         for (const { language, text: written } of parts) {
@@ -567,11 +524,11 @@ describe("the document of signed policies", () => {
                 ({ ok }) => ok,
                 () => false,
               );
-            await started(text).until(isThere);
+            await running(text).until(isThere);
           } else if (text.includes("node app.mjs")) {
             await inShell(lines.slice(0, -1).join("\n"), folder);
             start = `env ${lines.at(-1)!}`;
-            app = started(start);
+            app = running(start);
           } else await inShell(text, folder);
           const [, line] = Object.entries(PRINTED).find(([part]) => text.includes(part)) ?? [];
           if (line !== undefined) await prints(app!, line);
@@ -590,7 +547,7 @@ describe("the document of signed policies", () => {
         );
         expect(app!.lines).toEqual(wanted);
         await app!.end();
-        const released = started(start);
+        const released = running(start);
         await released.until(() => released.lines.length > 0);
         expect(released.lines).toEqual([RELEASED]);
       } finally {
@@ -809,7 +766,7 @@ describe.skipIf(NO_CHROMIUM || !isInstalled("jq"))("a Node backend with a browse
     const commands = { [backendPort!]: backend!, [port!]: `${preview!} --port ${port!} --strictPort` };
     for (const [at, command] of Object.entries(commands)) {
       const environment = said.trim().split("\n").at(-1)!;
-      const terminal = new Terminal(`${environment} PORT=${backendPort!} ${command}`, folder);
+      const terminal = started(`${environment} PORT=${backendPort!} ${command}`, folder);
       running.push(() => terminal.end());
       await terminal.until(() =>
         fetch(`http://localhost:${at}/`).then(

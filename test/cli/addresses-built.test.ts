@@ -1,6 +1,4 @@
 /** `bootproof addresses` as it is built: docs/addresses.md block by block, Ctrl-C, 429, and the page in Chromium. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -11,7 +9,7 @@ import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { readBlocks } from "../support/documents.js";
 import { type World, newFolder, startWorld } from "./addresses-world.js";
 import type { Json } from "../lab/support.js";
-import { COMMAND, type Ended } from "./process.js";
+import { COMMAND, Process } from "./process.js";
 import { type Answer, bootproof, readJson } from "./support.js";
 
 const BENCHMARK = fileURLToPath(new URL("../bench/addresses.mjs", import.meta.url));
@@ -23,16 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.lab.close());
 
-async function ended(child: ChildProcess): Promise<Ended> {
-  const written = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name]!.setEncoding("utf8").on("data", (text: string) => (written[name] += text));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, ...written };
-}
-
-const started = (...args: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [COMMAND, "addresses", "--policy", world.policy, ...args], { stdio: "pipe" });
 /** In this process. */
 const run = (...args: readonly string[]): Promise<Answer> =>
   bootproof(["addresses", "--policy", world.policy, ...args], { now: new Date().toISOString() });
@@ -59,7 +47,7 @@ describe("docs/addresses.md", () => {
     for (const line of lines) {
       // The lab's root stands for that of AWS, and its whole policy for one of several pins.
       const own = line.startsWith("bootproof pin") ? `${line} --trust-anchor root.pem` : line;
-      const { code, stderr } = await ended(spawn("bash", ["-c", own], { cwd: folder, env, stdio: "pipe" }));
+      const { code, stderr } = await new Process([], { shell: own, cwd: folder, env }).ended;
       if (line.startsWith("bootproof policy check"))
         writeFileSync(join(folder, "policy.json"), readFileSync(world.policy));
       expect([line, code === 2 || code === 3 ? stderr : ""]).toEqual([line, ""]);
@@ -79,12 +67,19 @@ it.each(["SIGINT", "SIGKILL"] as const)(
     const index = join(folder, "index.json");
     // Each request after the third waits, so that the signal comes between two of them.
     world.lab.setSettings({ rateLimit: { requests: 3, perMs: 60_000 } });
-    const child = started("--out", folder, ...ACCEPT, ...world.connection);
-    const end = ended(child);
+    const { child, ended } = new Process([
+      "addresses",
+      "--policy",
+      world.policy,
+      "--out",
+      folder,
+      ...ACCEPT,
+      ...world.connection,
+    ]);
     while (!existsSync(index) && child.exitCode === null) await setTimeout(20);
     child.kill(signal);
     const isKilled = signal === "SIGKILL";
-    const { code, stdout, stderr } = await end;
+    const { code, stdout, stderr } = await ended;
     world.lab.setSettings({});
     expect([code, child.signalCode, stdout]).toEqual([isKilled ? null : 3, isKilled ? signal : null, ""]);
     expect(stderr).toMatch(isKilled ? /^$/ : /interrupted: the same command goes on from /);
@@ -98,9 +93,8 @@ it.each(["SIGINT", "SIGKILL"] as const)(
 
 /** What the benchmark measures with the built library, in a process of its own. */
 const measured = async (accounts: number): Promise<Json> => {
-  const { code, stdout, stderr } = await ended(
-    spawn(process.execPath, ["--expose-gc", BENCHMARK, String(accounts), "json"], { stdio: "pipe" }),
-  );
+  const start = { node: ["--expose-gc"], command: BENCHMARK };
+  const { code, stdout, stderr } = await new Process([String(accounts), "json"], start).ended;
   expect([code, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout) as Json;
 };

@@ -1,11 +1,11 @@
 /** What the lab of the built command prints to paste, however it was started. Needs `npm run build`. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { COMMAND } from "./process.js";
+import { COMMAND, Process } from "./process.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** What a project may have: no command of the lab's greeting may change it. */
@@ -15,32 +15,6 @@ function project(): string {
   const made = mkdtempSync(join(tmpdir(), "bootproof-project-"));
   for (const name of OWN) writeFileSync(join(made, name), "mine");
   return made;
-}
-
-/** Starts a lab by a line of a shell, and waits for its greeting. */
-async function greeted(
-  line: string,
-  options: { cwd: string; env: NodeJS.ProcessEnv },
-): Promise<[ChildProcess, string]> {
-  const child = spawn("bash", ["-c", `exec ${line}`], {
-    ...options,
-    detached: true,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8");
-  for await (const more of child.stdout as AsyncIterable<string>) {
-    text += more;
-    if (text.includes("Ctrl-C ends it.")) break;
-  }
-  return [child, text];
-}
-
-/** As Ctrl-C does it: the lab, and the npx that started it. */
-async function interrupted(child: ChildProcess): Promise<void> {
-  const ended = new Promise((end) => child.once("exit", end));
-  process.kill(-child.pid!, "SIGINT");
-  await ended;
 }
 
 /** What a reader pastes: the indented lines behind the table of the lab's files. */
@@ -69,12 +43,13 @@ describe("a lab that was started in another way", () => {
   it.each([
     ["by npx in a project", installed(), "npx bootproof lab", /^\/\S+\/node_modules\/\.bin\/bootproof$/],
     ["by node and its file", project(), `node ${COMMAND} lab --data "the data"`, /^\/\S+bootproof\.cjs$/],
-    ["in its data folder", project(), `mkdir data && cd data && exec node ${COMMAND} lab --data .`, /^\/\S+$/],
+    ["in its data folder", project(), `mkdir data && cd data && node ${COMMAND} lab --data .`, /^\/\S+$/],
   ])("prints commands that run as they are: %s", async (_, cwd, line, program) => {
-    const [lab, text] = await greeted(line.startsWith("mkdir") ? `bash -c '${line}'` : line, { env: bare, cwd });
+    const lab = new Process([], { shell: line, env: bare, cwd, detached: true });
     try {
+      await lab.until(() => lab.stdout.includes("Ctrl-C ends it."));
       // The walk from a published release.
-      const commands = commandsIn(text).slice(0, 6);
+      const commands = commandsIn(lab.stdout).slice(0, 6);
       expect(commands[0]).toMatch(/^cd /);
       expect(commands[2]!.slice(0, commands[2]!.indexOf(" policy "))).toMatch(program);
       // As pasted in any folder, in another shell.
@@ -83,7 +58,9 @@ describe("a lab that was started in another way", () => {
       expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/m) as string]);
       for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     } finally {
-      await interrupted(lab);
+      // As Ctrl-C does it: the lab, and the npx that started it.
+      process.kill(-lab.child.pid!, "SIGINT");
+      await lab.ended;
     }
   });
 });

@@ -1,5 +1,4 @@
 /** The memory of the built proxy under forty clients, and what slow heads cost it. Needs `npm run build`. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startLab, writeLabFiles } from "../../src/lab/index.js";
 import { exchange } from "../proxy/support.js";
-import { COMMAND } from "./process.js";
+import { type Process, killAll, speaking } from "./process.js";
 
 const CLIENTS = 40;
 const MAX_RSS_MIB = 700;
@@ -62,19 +61,15 @@ writeFileSync(
 );
 const HURRY = process.env["BOOTPROOF_SOAK"] === "full" ? [] : ["--require", hurry];
 
-let proxy: ChildProcess;
+let proxy: Process;
 let url = "";
 beforeEach(async () => {
   const upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   const given = ["--upstream", upstream, "--policy", join(folder, files.policyFile), "--timeout", "10"];
-  const args = [...HURRY, COMMAND, "proxy", ...given, "--api-key-file", join(folder, files.apiKeyFile)];
-  proxy = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
-  const [line] = (await once(proxy.stdout!, "data")) as [Buffer];
-  url = line.toString().replace("listening on ", "").trim();
+  proxy = await speaking(["proxy", ...given, "--api-key-file", join(folder, files.apiKeyFile)], { node: HURRY });
+  url = proxy.stdout.replace("listening on ", "").trim();
 });
-afterEach(() => {
-  proxy.kill("SIGKILL");
-});
+afterEach(killAll);
 
 function request(name: string): string {
   const head = [`POST /public/v1/query/${name} HTTP/1.1`, `Host: ${new URL(url).host}`, "X-Stamp: a"];
@@ -89,7 +84,7 @@ function stalled(name: string): Socket {
 }
 
 function peakMib(): number {
-  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${proxy.pid}/status`, "utf8"))!;
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${proxy.child.pid}/status`, "utf8"))!;
   return Math.round(Number(kib) / 1024);
 }
 

@@ -15,7 +15,11 @@ export interface Start {
   readonly shell?: string;
   /** Options of Node.js. */
   readonly node?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  /** Beside that of the test. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** In a group of processes of its own. */
+  readonly detached?: boolean;
   readonly command?: string;
   readonly stdin?: "ignore" | "pipe";
   /** The user and the group. */
@@ -36,11 +40,12 @@ export class Process {
   stderr = "";
 
   constructor(args: readonly string[], start: Start = {}) {
-    const { shell, node = [], env, command = COMMAND, stdin = "ignore", uid } = start;
+    const { shell, node = [], env, command = COMMAND, stdin = "ignore", uid, ...options } = start;
     const user = uid === undefined ? {} : { uid, gid: uid };
     const words = [process.execPath, ...node, command, ...args] as const;
     const [file, ...rest] = shell === undefined ? words : (["sh", "-c", shell, ...words] as const);
-    this.child = spawn(file, rest, { stdio: [stdin, "pipe", "pipe"], env: { ...process.env, ...env }, ...user });
+    const stdio = [stdin, "pipe", "pipe"] as const;
+    this.child = spawn(file, rest, { ...options, ...user, stdio: [...stdio], env: { ...process.env, ...env } });
     running.add(this.child);
     this.child.stdin?.on("error", () => {});
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
@@ -53,6 +58,10 @@ export class Process {
     });
   }
 
+  get lines(): readonly string[] {
+    return this.stdout.split("\n").slice(0, -1);
+  }
+
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (const end = Date.now() + 120_000; !(await holds()); await pause(10))
       if (Date.now() > end || this.child.exitCode !== null)
@@ -63,6 +72,13 @@ export class Process {
     this.child.kill(signal);
     return this.ended;
   }
+}
+
+/** Resolves when the process has said something. */
+export async function speaking(args: readonly string[], start: Start = {}): Promise<Process> {
+  const process = new Process(args, start);
+  await process.until(() => process.stdout !== "");
+  return process;
 }
 
 export const run = (...args: string[]): Promise<Ended> => new Process(args).ended;

@@ -3,12 +3,13 @@
  * pasted into shells in fresh folders, with an npm cache that begins empty. Needs `npm run build`, npm's registry, git,
  * curl and jq.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { type Process, speaking } from "../cli/process.js";
 import { MANIFEST, ROOT, pack } from "../package/support.js";
 import { type Block, readBlocks, writeReleases } from "../support/documents.js";
 import { testFolder } from "../support/folder.js";
@@ -69,14 +70,15 @@ const npmCache = newFolder("npm-cache");
 /** A user: a home of its own, and no variable of npm or bootproof but the cache. */
 class User {
   readonly home = newFolder("home");
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #env: NodeJS.ProcessEnv;
 
   constructor() {
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:npm_|bootproof_|git_)/i.test(name));
+    const own = Object.keys(process.env).filter((name) => /^(?:npm_|bootproof_|git_)/i.test(name));
+    const hidden = Object.fromEntries(own.map((name) => [name, undefined]));
     const author = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b.test", GIT_COMMITTER_NAME: "a" };
     const cached = { npm_config_cache: npmCache, npm_config_prefer_offline: "true" };
-    const own = { ...author, ...cached, GIT_COMMITTER_EMAIL: "a@b.test", HOME: this.home, NO_COLOR: "1" };
-    this.#env = { ...(Object.fromEntries(inherited) as Record<string, string>), ...own };
+    const home = { GIT_COMMITTER_EMAIL: "a@b.test", HOME: this.home, NO_COLOR: "1" };
+    this.#env = { ...process.env, ...hidden, ...author, ...cached, ...home };
   }
 
   /** Pastes texts into one POSIX shell. A line that fails ends it. */
@@ -90,26 +92,12 @@ class User {
   }
 
   /** Starts what runs until it is interrupted, and waits for its first words. */
-  async start(text: string, cwd: string): Promise<ChildProcess> {
-    const child = spawn("sh", ["-c", `exec ${text.trim()}`], {
-      cwd,
-      env: this.#env,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await new Promise<void>((resolve, reject) => {
-      child.stdout.once("data", () => resolve());
-      child.once("exit", () => reject(new Error(`${text}: ended`)));
-    });
-    child.stdout.resume();
-    return child;
+  start(text: string, cwd: string): Promise<Process> {
+    return speaking([], { shell: `exec ${text.trim()}`, cwd, env: this.#env });
   }
 }
 
-async function interrupted(child: ChildProcess): Promise<unknown> {
-  const end = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGINT");
-  return end;
-}
+const interrupted = async (lab: Process): Promise<unknown> => (await lab.end("SIGINT")).code;
 
 const [BUILD, AUDITOR, PROJECT] = under("README.md, Install").map(({ text }) => text) as [string, string, string];
 const AGAIN = /^export PATH=.*$/m.exec(AUDITOR)![0];
