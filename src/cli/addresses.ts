@@ -107,8 +107,7 @@ function refuseOptions(args: ArgumentReader, { policy, out, address }: Flags<"ad
   ];
   for (const [one, other] of excluded)
     if (args.has(one) && args.has(other)) args.fault(`--${one} and --${other} exclude each other`);
-  for (const name of ["yes", "limit"] as const)
-    if (args.has(name) && !args.has("suborgs")) args.fault(`--${name} requires --suborgs`);
+  args.refuseWithout("suborgs", "yes", "limit");
   if (out === STDIN) args.fault("--out -: a folder is required");
   args.refuseTwice("--address", address);
 }

@@ -19,7 +19,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { type ArgumentReader, maxAgeOf } from "./options.js";
+import { type ArgumentReader, judgingOf } from "./options.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 import { isSameFile } from "./write-whole.js";
@@ -80,11 +80,10 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
       if (args.has("queue") && args.has(name))
         args.fault(`--${name} is for the threads of this machine: not with --queue`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
-    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file"] as const)
-      if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
-    const [age, health] = [maxAgeOf(args, flags), healthOf(args, flags)];
+    args.refuseWithout("queue", "queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file");
+    const [judging, health] = [judgingOf(args, flags), healthOf(args, flags)];
     args.throwFaults();
-    const options = { ...optionsOf(flags, io), ...age };
+    const options = { ...optionsOf(flags, io), ...judging };
     return run({ inputs, flags, queue, options, health }, files, io);
   },
 );
@@ -127,8 +126,6 @@ function optionsOf(flags: Flags<"audit">, io: Io): AuditRequest["options"] {
   return {
     now: now.toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
-    ...(flags.allowDebug === true && { allowDebug: true }),
-    ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };
 }
 

@@ -74,6 +74,18 @@ export class ArgumentReader {
     return undefined;
   }
 
+  /** Returns which of the options is given. Refuses several. */
+  oneOf<N extends OptionName>(...names: readonly N[]): N | undefined {
+    const given = names.filter((name) => this.has(name));
+    if (given.length > 1) this.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
+    return given[0];
+  }
+
+  /** Refuses options that mean nothing without the one that is needed. */
+  refuseWithout(needed: OptionName, ...names: readonly OptionName[]): void {
+    for (const name of this.has(needed) ? [] : names) if (this.has(name)) this.fault(`--${name} requires --${needed}`);
+  }
+
   refuseRepeated(): void {
     for (const option of this.#command.options) {
       const isList = Array.isArray(this.#command.getOptionValue(option.attributeName()));
@@ -140,16 +152,27 @@ export function valuesOn(argv: readonly string[], option: string): string[] {
 
 /** Returns whether the command line chooses a policy. Reports a fault if it chooses two. */
 export function choosesPolicy(args: ArgumentReader): boolean {
-  const given = (["policy", "no-policy", "bundle-policy"] as const).filter((name) => args.has(name));
-  if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
-  return given.length > 0;
+  return args.oneOf("policy", "no-policy", "bundle-policy") !== undefined;
 }
 
-/** Returns the greatest age of boot proofs, which is a rule beside those of a policy. */
-export function maxAgeOf(args: ArgumentReader, { maxAge }: { readonly maxAge?: number }): { maxAgeMs?: number } {
+interface JudgingFlags {
+  readonly maxAge?: number;
+  readonly allowDebug?: boolean;
+  readonly failOnWarning?: boolean;
+}
+
+/** Returns the options of a verification that loosen or demand, whatever the policy says. */
+export function judgingOf(
+  args: ArgumentReader,
+  { maxAge, allowDebug = false, failOnWarning = false }: JudgingFlags,
+): { readonly maxAgeMs?: number; readonly allowDebug?: true; readonly acceptance?: "strict" } {
   if (args.has("max-age") && args.has("no-policy"))
     args.fault("--max-age requires --policy: age is a check of the policy");
-  return maxAge === undefined ? {} : { maxAgeMs: maxAge };
+  return {
+    ...(maxAge !== undefined && { maxAgeMs: maxAge }),
+    ...(allowDebug && { allowDebug }),
+    ...(failOnWarning && { acceptance: "strict" }),
+  };
 }
 
 /** Returns the name of an option without its value, which may be a key. */

@@ -138,7 +138,7 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
 function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
   if (args.has("github-release") && !args.has("repository"))
     args.fault("--github-release requires --repository: the owner and name of the repository");
-  if (args.has("tenant") && !args.has("github-release")) args.fault("--tenant requires --github-release");
+  args.refuseWithout("github-release", "tenant");
   const others = ["repository", "trusted-root"] as const;
   const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
   for (const option of others) {
@@ -166,9 +166,8 @@ function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
  * Refuses options of a build that are incomplete. A binary alone needs a manifest set, since the members of the set
  * approve the image.
  */
-function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
-  if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
-  if (image !== undefined || pcrs !== undefined) return;
+function refuseBuild(args: ArgumentReader, { manifestSet, roleArn }: Flags<"pin">): void {
+  if (args.oneOf("image", "pcrs") !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
       "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +

@@ -17,14 +17,14 @@ import { type Io, UsageError } from "./io.js";
 import { DEFAULT_TIMEOUT_SECONDS, type Flags } from "./option-table.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { type ArgumentReader, maxAgeOf } from "./options.js";
+import { type ArgumentReader, judgingOf } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
 interface ProxyRequest {
   readonly flags: Flags<"proxy">;
   /** The key that fetches evidence. Undefined means that boot proofs come from files. */
   readonly key: Connection["key"] | undefined;
-  readonly age: ReturnType<typeof maxAgeOf>;
+  readonly judging: ReturnType<typeof judgingOf>;
 }
 
 const EXAMPLES = `
@@ -77,13 +77,12 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   if (flags.healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", flags.bootProof);
   const key = evidenceKey(args, flags, io);
-  const age = maxAgeOf(args, flags);
-  for (const name of ["accept", "all-activities"] as const)
-    if (args.has(name) && flags.verifyAddresses !== true) args.fault(`--${name} requires --verify-addresses`);
+  const judging = judgingOf(args, flags);
+  args.refuseWithout("verify-addresses", "accept", "all-activities");
   if (args.has("boot-proof") && flags.verifyAddresses === true)
     args.fault("--verify-addresses requires --api-key-file: it lists wallets and activities");
   args.throwFaults();
-  return { flags, key, age };
+  return { flags, key, judging };
 }
 
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
@@ -100,7 +99,7 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
   );
 }
 
-async function optionsOf({ flags, key, age }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {
+async function optionsOf({ flags, key, judging }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {
   const { accept = [], port = 0, timeout: timeoutMs = 1000 * DEFAULT_TIMEOUT_SECONDS } = flags;
   const upstream = flags.upstream!;
   const read = await readFiles(flags, files, io);
@@ -114,8 +113,8 @@ async function optionsOf({ flags, key, age }: ProxyRequest, files: InputFiles, i
     allowUnproven: flags.allowUnproven === true,
     ...(flags.verifyAddresses === true && { verifyAddresses: true, accept }),
     ...(flags.allActivities === true && { allActivities: true }),
-    acceptance: flags.failOnWarning === true ? "strict" : "standard",
-    ...age,
+    acceptance: "standard",
+    ...judging,
     ...(flags.signerKey.length > 0 && { signerKeys: flags.signerKey }),
     provenance: read.provenance,
     ...read.verifier,

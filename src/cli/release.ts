@@ -30,8 +30,6 @@ Examples:
 Exit codes: 0 all of it holds, 1 something does not, or nothing was judged, 2 wrong usage, or a folder or file that
 cannot be read.`;
 
-const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
-
 export const addCheckReleases = commandOf<"policy check-releases", [folders: string[]]>(
   "policy check-releases",
   {
@@ -40,9 +38,7 @@ export const addCheckReleases = commandOf<"policy check-releases", [folders: str
   },
   async ({ args, flags, files, io }, folders) => {
     const { format } = flags;
-    const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
-    if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
-    if (given.length === 0)
+    if (args.oneOf("manifest-set", "policy", "no-manifest-set") === undefined)
       args.fault(
         "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
       );

@@ -18,7 +18,7 @@ import {
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { type ArgumentReader, choosesPolicy, maxAgeOf } from "./options.js";
+import { type ArgumentReader, choosesPolicy, judgingOf } from "./options.js";
 import { payloadsOf } from "./payload-values.js";
 
 /** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
@@ -76,28 +76,19 @@ export function requestOf(
   return { flags, source: source!, options, ...expected, format, level };
 }
 
-function refuseForFormat(
-  args: ArgumentReader,
-  { earKey, earAlg, title, crl }: Flags<"verify">,
-  format: ReportFormat,
-): void {
+function refuseForFormat(args: ArgumentReader, { earKey, title, crl }: Flags<"verify">, format: ReportFormat): void {
   if (earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
-  if (earAlg !== undefined && earKey === undefined) args.fault("--ear-alg requires --ear-key");
+  args.refuseWithout("ear-key", "ear-alg");
   if (title !== undefined && format !== "html") args.fault("--title requires --format html");
   if (crl.length > 0 && format === "html")
     args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
 }
 
-/** The options that are about `--signed-message` only. */
-const OF_MESSAGE = ["signature", "public-key", "expect"] as const;
-
 /** Reports what cannot be checked with signed bytes, and options about them where there are none. */
 function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, format: ReportFormat): void {
   const { signedMessage, signature, expect, bootProof } = flags;
-  if (signedMessage === undefined) {
-    for (const name of OF_MESSAGE.filter((one) => args.has(one))) args.fault(`--${name} requires --signed-message`);
-    return;
-  }
+  args.refuseWithout("signed-message", "signature", "public-key", "expect");
+  if (signedMessage === undefined) return;
   const others = ["app-proof", "activity", "app", "activity-id", "attestation", ...OF_REQUEST] as const;
   refuseBeside(args, "signed-message", "names bytes that are no app proof", others);
   if (args.has("boot-proof") && args.has("organization-id"))
@@ -110,14 +101,10 @@ function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, forma
     args.fault(`--format ${format}: it has no form for signed bytes: give another format`);
 }
 
-const LEVELS = ["summary", "quiet", "verbose"] as const;
-
 /** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
 function levelOf(args: ArgumentReader, { stdout }: Io): Level {
-  const given = LEVELS.filter((level) => args.has(level));
-  if (given.length > 1) args.fault(`${given.map((level) => `--${level}`).join(" and ")} exclude each other: give one`);
   const isShort = stdout.isTTY === true && !args.has("format") && !args.has("out");
-  return given[0] ?? (isShort ? "summary" : "normal");
+  return args.oneOf("summary", "quiet", "verbose") ?? (isShort ? "summary" : "normal");
 }
 
 /**
@@ -287,7 +274,7 @@ function expectedOf(
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  if (args.has("signer-key") && flags.request === undefined) args.fault("--signer-key requires --request");
+  args.refuseWithout("request", "signer-key");
   return { organizationId, publicKey: flags.signerKey, payload };
 }
 
@@ -304,8 +291,6 @@ function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): Ve
     ...(at !== undefined && { at }),
     ...(ephemeralKey && { ephemeralKey: fromHex(ephemeralKey)! }),
     ...(nonce && { nonce: fromHex(nonce)! }),
-    ...maxAgeOf(args, flags),
-    ...(flags.allowDebug === true && { allowDebug: true }),
-    ...(flags.failOnWarning === true && { acceptance: "strict" }),
+    ...judgingOf(args, flags),
   };
 }

@@ -17,7 +17,7 @@ import { requireOrigin } from "./log.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { type ArgumentReader, maxAgeOf } from "./options.js";
+import { type ArgumentReader, judgingOf } from "./options.js";
 import {
   atMostOnceText,
   entryJson,
@@ -31,7 +31,7 @@ import {
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
-  readonly age: ReturnType<typeof maxAgeOf>;
+  readonly judging: ReturnType<typeof judgingOf>;
   readonly health: HealthRequest;
   readonly connection: Connection;
 }
@@ -94,12 +94,12 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   refuseTimes(args, flags);
   if (args.has("policy-refresh") && flags.policySigners === undefined)
     args.fault("--policy-refresh: only with --policy-signers");
-  const age = maxAgeOf(args, flags);
+  const judging = judgingOf(args, flags);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
   args.throwFaults();
-  return { flags, age, health, connection: connection! };
+  return { flags, judging, health, connection: connection! };
 }
 
 function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
@@ -256,7 +256,7 @@ async function opened(path: string, flags: Flags<"watch">, io: Io, health: Healt
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../run/node.js");
   const { postTo } = await import("../run/index.js");
-  const { flags, age } = request;
+  const { flags, judging } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -268,8 +268,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     apps,
     ephemeralKeys,
     ...timesOf(flags),
-    ...age,
-    ...(flags.failOnWarning === true && { acceptance: "strict" }),
+    ...judging,
     once,
     onEntry: (line) => io.stdout.write(flags.format === "json" ? entryJson(line) : entryText(line)),
     onMessage: (message) => {
