@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { GLOSSARY, TERMS, explainCheck } from "../../src/report/explanations.js";
-import { bootproof, refused } from "./support.js";
+import { bootproof, refused, scene } from "./support.js";
 
 describe("explain", () => {
-  it("tells of a check", async () => {
-    const { code, stdout, stderr } = await bootproof(["explain", "bind.key"]);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^bind\.key: the document attests this ephemeral key\n/);
-    expect((await bootproof(["explain", "BIND.KEY"])).stdout).toBe(stdout);
-  });
-
   it.each(Object.keys(TERMS))("tells what %s means", async (term) => {
     const { code, stdout } = await bootproof(["explain", term]);
     expect([code, stdout.split(":")[0]]).toEqual([0, term]);
@@ -24,15 +17,10 @@ describe("explain", () => {
 
   it.each([
     ["BUT", "warning"],
+    ["BIND.KEY", "bind.key"],
     ["appraisal", "policy"],
-  ])("explains the former word %s as %s", async (former, word) => {
+  ])("explains %s as %s", async (former, word) => {
     expect((await bootproof(["explain", former])).stdout).toBe((await bootproof(["explain", word])).stdout);
-  });
-
-  it("tells what there is, where nothing is named", async () => {
-    const { code, stdout } = await bootproof(["explain"]);
-    expect(code).toBe(0);
-    for (const id of CHECK_IDS) expect(stdout).toContain(`  ${id} `);
   });
 
   it("is as wide as the terminal, else as COLUMNS says", async () => {
@@ -72,8 +60,8 @@ describe("explain", () => {
     refused(2, bootproof(["explain", word]), said, /\nSee bootproof explain --help\.\n$/),
   );
 
-  it("takes one word", async () => {
-    expect((await bootproof(["explain", "a", "b"])).stderr).toContain("explain takes only WORD, not b");
-    expect((await bootproof(["explain", "bind.key", "--format", "xml"])).code).toBe(2);
-  });
+  scene().usage("explain", [
+    ["a b", "explain takes only WORD, not b"],
+    ["bind.key --format xml", "expected one of text, json"],
+  ]);
 });

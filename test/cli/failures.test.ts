@@ -2,74 +2,23 @@
 import { describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
 import type { Report } from "../../src/report/report.js";
-import { sarifFaults } from "../formats/schemas.js";
-import { BOOT_1, bootproof, connectionTo, fileOf, vector } from "./support.js";
+import { BOOT_1, type Row, bootproof, connectionTo, fileOf, scene, vector } from "./support.js";
 
-interface Sarif {
-  readonly runs: readonly {
-    readonly invocations: readonly {
-      readonly executionSuccessful: boolean;
-      readonly exitCode: number;
-      readonly toolExecutionNotifications: readonly {
-        readonly level: string;
-        readonly message: { readonly text: string };
-      }[];
-    }[];
-    readonly results?: readonly {
-      readonly ruleId: string;
-      readonly level: string;
-      readonly message: { readonly text: string };
-    }[];
-  }[];
-}
-
-const UNREACHABLE = connectionTo({
-  baseUrl: "http://localhost:9",
-  organizationId: "o",
-  apiKey: await generateApiKey(),
-});
-
-const FAILURES: [what: string, argv: string[], code: number, said: string][] = [
-  ["a file that is not there", ["verify", "--boot-proof", "gone.json", "--no-policy"], 2, "no such file"],
-  ["an option that there is not", ["verify", "--frmat", "x"], 2, "unknown option --frmat"],
-  ["a missing policy", ["verify", "--boot-proof", BOOT_1], 2, "--policy FILE or --no-policy is required"],
-  ["no such command", ["verfy"], 2, "unknown command verfy"],
-  [
-    "a service that is not there",
-    ["verify", "--ephemeral-key", "04".repeat(130), "--no-policy", ...UNREACHABLE],
-    3,
-    "http://localhost:9",
-  ],
+const to = connectionTo({ baseUrl: "http://localhost:9", organizationId: "o", apiKey: await generateApiKey() });
+const FAILURES: readonly (readonly [line: string, code: number, said: string])[] = [
+  ["verify --boot-proof gone.json --no-policy", 2, "no such file"],
+  ["verify --frmat x", 2, "unknown option --frmat"],
+  ["verify --boot-proof $boot", 2, "--policy FILE or --no-policy is required"],
+  ["verfy", 2, "unknown command verfy"],
+  ["verify --ephemeral-key $key --no-policy $to", 3, "http://localhost:9"],
 ];
 
-async function toldBy(format: string, [, argv, exitCode, said]: (typeof FAILURES)[number]): Promise<string> {
-  const { code, stdout, stderr } = await bootproof([...argv, `--format=${format}`]);
-  expect(code).toBe(exitCode);
-  expect(stderr).toContain(said);
-  return stdout;
-}
-
-describe.each(FAILURES)("where nothing was judged: %s", (...failure) => {
-  const [, , exitCode, said] = failure;
-
-  it("SARIF says that the run failed, and why, and has no list of findings", async () => {
-    const log = JSON.parse(await toldBy("sarif", failure)) as Sarif;
-    expect(sarifFaults(log)).toEqual([]);
-    const [run] = log.runs;
-    const [invocation] = run!.invocations;
-    expect(invocation).toMatchObject({ executionSuccessful: false, exitCode });
-    const texts = invocation!.toolExecutionNotifications.map(({ level, message }) => `${level}: ${message.text}`);
-    expect(texts.join("\n")).toMatch(/^error: /);
-    expect(texts.join("\n")).toContain(said);
-    expect(run).not.toHaveProperty("results");
-  });
-
-  it("GitHub gets one error", async () => {
-    const lines = (await toldBy("github", failure)).split("\n");
-    expect(lines).toEqual([expect.stringMatching(/^::error title=bootproof::/), ""]);
-    expect(lines[0]).toContain(said);
-  });
-});
+scene({ boot: BOOT_1, key: "04".repeat(130), to }).table(
+  FAILURES.flatMap(([line, code, said]): Row[] => [
+    [`${line} --format=sarif`, code, said, new RegExp(`"exitCode": ${code}, .*${said}.*bootproof: `), "!results"],
+    [`${line} --format=github`, code, new RegExp(`^::error title=bootproof::[^:].*${said}.* bootproof: (?!.*::error)`)],
+  ]),
+);
 
 it("a command without formats writes none", async () => {
   expect((await bootproof(["pin", "--format", "junit"])).stdout).toBe("");

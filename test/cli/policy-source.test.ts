@@ -114,15 +114,9 @@ describe("--policy", () => {
 describe("a fault of --policy", () => {
   const oneKey = { ...feed.pinned, keys: [newSigner().pem, newSigner().pem] };
   it.each<[what: string, flags: Parameters<typeof readGivenPolicy>[1], message: string, code?: string]>([
-    ["a feed without signers", { policy: feedFile }, "this is a signed policy"],
     ["an envelope without signers", { policy: fileOf(feed.envelopes[0]) }, "this is a signed policy"],
-    ["a plain policy with signers", { policy, policySigners: signers }, "this policy is not signed"],
-    ["a state without signers", { policy, policyState: "x" }, "--policy-state requires --policy-signers"],
     ["a state on stdin", { policy: feedFile, policySigners: signers, policyState: "-" }, "--policy-state -: a file"],
-    ["signers without a policy", { policySigners: signers }, "--policy-signers requires --policy"],
-    ["signers with --no-policy", { policy: false, policySigners: signers }, "--policy-signers requires --policy"],
     ["an address without signers", { policy: "https://a.example/f?key=1" }, "--policy https://a.example is a URL"],
-    ["plain HTTP", { policy: "http://a.example/f", policySigners: signers }, "--policy http://a.example: http:// is"],
     ["a password", { policy: "https://u:p@a.example/f", policySigners: signers }, "must have no user or password"],
     ["no address", { policy: "https://", policySigners: signers }, "--policy: expected a file, or an address such as"],
     ["a missing file", { policy: "none.jsonl", policySigners: signers }, "no such file", "fetch"],
