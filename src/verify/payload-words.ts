@@ -21,13 +21,15 @@ type Value = ExpectedPayload["values"][string];
 
 const MAX_SHOWN = 100;
 
+type Types = Map<string, { readonly values: Map<string, Value>; challenge?: string }>;
+
 /** Returns the expectations. All words of one type make one. */
 export function readPayloadWords(
   words: readonly PayloadWord[],
   advice: Advice,
   fault: (message: string) => void,
 ): readonly ExpectedPayload[] {
-  const types = new Map<string, { readonly values: Map<string, Value>; challenge?: string }>();
+  const types: Types = new Map();
   for (const word of words) {
     // The type ends at the first colon, the pointer at the first equals sign.
     const [, type, pointer, json] = /^([^:]+):([^=]*)=([^]*)$/.exec(word.word) ?? [];
@@ -36,19 +38,10 @@ export function readPayloadWords(
       continue;
     }
     const place = `${type}:${pointer}`;
-    const own = types.get(type) ?? { values: new Map<string, Value>() };
     const { value, faults } = readValue(json, () => advice.onValue(word, place));
     if (typeof value === "object" && value !== null)
       faults.push(`an object or array: name its members, such as ${place}/0=…`);
-    else if (value !== undefined) {
-      const found = [pointerFault(pointer), word.isChallenge ? challengeFault(value) : null];
-      faults.push(...found.filter((one) => one !== null));
-      if (own.values.has(pointer)) faults.push("repeated: give it once");
-      if (word.isChallenge && own.challenge !== undefined) faults.push("a type has at most one challenge");
-      own.values.set(pointer, value);
-      if (word.isChallenge) own.challenge = pointer;
-      types.set(type, own);
-    }
+    else if (value !== undefined) faults.push(...addValue(types, { type, pointer, value }, word.isChallenge));
     // Messages leave out the value, since it may be secret.
     if (faults.length > 0) fault(`${word.label} ${cut(place, MAX_SHOWN)}: ${faults.join("; ")}`);
   }
@@ -57,6 +50,25 @@ export function readPayloadWords(
     values: Object.fromEntries(values),
     ...challenge,
   }));
+}
+
+interface PlacedValue {
+  readonly type: string;
+  readonly pointer: string;
+  readonly value: Value;
+}
+
+/** Adds a value to those of its type, and returns what is wrong with it there. */
+function addValue(types: Types, { type, pointer, value }: PlacedValue, isChallenge: boolean): string[] {
+  const own = types.get(type) ?? { values: new Map<string, Value>() };
+  const found = [pointerFault(pointer), isChallenge ? challengeFault(value) : null];
+  const faults = found.filter((one) => one !== null);
+  if (own.values.has(pointer)) faults.push("repeated: give it once");
+  if (isChallenge && own.challenge !== undefined) faults.push("a type has at most one challenge");
+  own.values.set(pointer, value);
+  if (isChallenge) own.challenge = pointer;
+  types.set(type, own);
+  return faults;
 }
 
 /** Reads a value. A number must be compared exactly as it was written. */
