@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
 import type { Call, Outcome } from "./call.js";
+import { withoutPrototype } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { createSubOrganization, createWallet } from "./new-keys.js";
@@ -48,7 +49,13 @@ export async function createSeed(sources: PastSources): Promise<Seed> {
   const [apiKey, operatorKey, childKey] = [generateApiKey(), generateApiKey(), generateApiKey()];
   const admin = { ...userOf("admin", { lab: apiKey, spare: generateApiKey() }), oauthProviders: [PROVIDER] };
   const userId = addRequestedUser(tx, organizationId, admin, now);
-  const organization = { organizationId, organizationName: "Lab", rootUserIds: [userId], features: [] };
+  // The operations look up members that these have not, and no prototype may answer.
+  const organization = withoutPrototype({
+    organizationId,
+    organizationName: "Lab",
+    rootUserIds: [userId],
+    features: [],
+  });
   tx.put("organizations", organizationId, organization);
   const actor = tx.get("users", userId)!;
   const call = <T>(parameters: T): Call<T> => ({
@@ -61,7 +68,11 @@ export async function createSeed(sources: PastSources): Promise<Seed> {
   const [policyId] = idsIn(createPolicies(call({ policies: POLICIES })));
   const [fiatOnrampCredentialId] = idsIn(await LAB_OPERATIONS.createFiatOnRampCredential.carryOut(call(ON_RAMP)));
   const rootUsers = [userOf("customer", { customer: childKey })];
-  const suborg = { subOrganizationName: "Lab, first customer", rootUsers, rootQuorumThreshold: 1 as const };
+  const suborg = withoutPrototype({
+    subOrganizationName: "Lab, first customer",
+    rootUsers,
+    rootQuorumThreshold: 1 as const,
+  });
   const [childOrganizationId] = idsIn(createSubOrganization(call(suborg)));
   const child = tx.get("organizations", childOrganizationId!)!;
   const wallet = putWallet(sources, call({ walletName: "treasury", accounts: ACCOUNTS }));
