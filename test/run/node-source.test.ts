@@ -188,11 +188,12 @@ describe("a compressed input", () => {
     const member = gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x78), { level: 1 });
     const held: number[] = [];
     const stdin = (async function* () {
-      for (let count = 0; count < 8; count++) {
-        collect();
-        held.push(process.memoryUsage().arrayBuffers / 2 ** 20);
-        for (let at = 0; at < member.length; at += 20_000) yield member.subarray(at, at + 20_000);
-      }
+      for (let count = 0; count < 8; count++)
+        for (let at = 0; at < member.length; at += 20_000) {
+          collect();
+          held.push(process.memoryUsage().arrayBuffers / 2 ** 20);
+          yield member.subarray(at, at + 20_000);
+        }
     })();
     const batches = await read(["-"], { stdin });
     expect(batches.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
