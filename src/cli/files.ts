@@ -186,7 +186,9 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
     : "give a path";
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) return `${path} is a URL, and a file is expected: ${remedy}`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
-  const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${folder}`;
+  // Quotation marks keep a name with spaces one word of a document.
+  const shown = /\s/.test(folder) ? JSON.stringify(folder) : folder;
+  const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${shown}`;
   try {
     const names = name.length > MOST_LETTERS ? [] : readdirSync(folder).sort().slice(0, MOST_NAMES);
     const isNear = (one: string): boolean =>

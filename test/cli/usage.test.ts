@@ -79,7 +79,8 @@ describe("errors of a command line that asks for JSON", () => {
     return document.errors;
   }
   const isGone = (file: string): object => {
-    const advice = `Correct the path: no ${file} in the current folder ${process.cwd()}, nor a name near it`;
+    const folder = /\s/.test(process.cwd()) ? JSON.stringify(process.cwd()) : process.cwd();
+    const advice = `Correct the path: no ${file} in the current folder ${folder}, nor a name near it`;
     return { message: "no such file", file, advice };
   };
 
