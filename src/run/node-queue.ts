@@ -7,7 +7,7 @@ import { typedOptions } from "../decode/options.js";
 import { type Batch, type Judge, type JudgedBatch, UNJUDGED, ownBatch } from "./judge.js";
 import { type QueueSide, joinQueue } from "./node-redis.js";
 import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
-import { type SentBatch, readAnswer, writeJob } from "./node-seal.js";
+import { type SentBatch, jsonOrNull, readAnswer, writeJob } from "./node-seal.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 /** Number of batches that are judged at once. The runner keeps twice as many, of at most 64 MiB. */
@@ -65,8 +65,7 @@ class QueueJudge implements Judge {
       // A job that is there already is not added.
       await this.#queue.add("batch", writeJob(batch, side.seals), { jobId, ...JOB_OPTIONS });
       const state = await this.#endOf(jobId);
-      const answer = state === "completed" ? (await this.#queue.getJob(jobId))?.returnvalue : null;
-      const judged = state === "completed" ? readAnswer(answer, batch, side.seals) : null;
+      const judged = state === "completed" ? readAnswer(await this.#answerOf(jobId), batch, side.seals) : null;
       const removing = this.#queue.remove(jobId);
       if (judged !== null) {
         removing.catch(side.report);
@@ -90,6 +89,12 @@ class QueueJudge implements Judge {
       if (ENDED.includes(state)) return state;
       await wait(LOOK_MS);
     }
+  }
+
+  /** Reads the return value alone: the whole job would bring its entries back. */
+  async #answerOf(jobId: string): Promise<unknown> {
+    const text = await this.#side.place.connection.hget(this.#queue.toKey(jobId), "returnvalue");
+    return jsonOrNull(text ?? "");
   }
 
   async #tick(waiting: number, active: number): Promise<void> {

@@ -1,6 +1,5 @@
 /** The jobs and answers of a queue. Anyone with access to its server can write to it, so both carry a seal. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { attempt } from "../errors.js";
 import { readResults, writeResults } from "./answered.js";
 import type { Batch, JudgedBatch } from "./judge.js";
 import { sha256Hex } from "./node-file.js";
@@ -74,8 +73,15 @@ export function writeAnswer({ results }: JudgedBatch, batch: SentBatch, seals: S
 export function readAnswer(answer: unknown, batch: SentBatch, seals: Seals): JudgedBatch | null {
   const [, seal, written = ""] = /^(\w+)\n(.*)$/s.exec(String(answer)) ?? [];
   if (!seals.isValid(seal, "answer", sealedFacts(batch), written)) return null;
-  // What a worker sealed is JSON. Without a secret it may be anything.
-  const { value = null } = attempt(() => JSON.parse(written) as unknown);
-  const results = readResults(value, batch.entries.length);
+  const results = readResults(jsonOrNull(written), batch.entries.length);
   return results && { results };
+}
+
+/** Reads what a worker wrote, which is JSON. Without a secret it may be anything; of other text the value is null. */
+export function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
 }

@@ -358,10 +358,14 @@ class Between {
   }
 
   /** Gives an answer to the producer, to the batch of this number, and waits until it was taken or refused. */
-  async send(batch: number, answer: unknown): Promise<void> {
+  send(batch: number, answer: unknown): Promise<void> {
+    return this.sendText(batch, JSON.stringify(answer));
+  }
+
+  async sendText(batch: number, text: string): Promise<void> {
     const id = this.#ids[batch]!;
     const isOpen = (await this.#redis.client.exists(this.#key(id))) === 1;
-    await this.#redis.client.hset(this.#key(id), "returnvalue", JSON.stringify(answer));
+    await this.#redis.client.hset(this.#key(id), "returnvalue", text);
     await this.#redis.client.zadd(this.#key("completed"), Date.now(), id);
     if (isOpen) await until(async () => (await this.#redis.client.zscore(this.#key("completed"), id)) === null);
   }
@@ -382,6 +386,7 @@ const changed = (change: (data: JobData, between: Between) => Partial<JobData>) 
 };
 
 const ATTACKS: Readonly<Record<string, (between: Between) => Promise<void>>> = {
+  "a return value that is no JSON": (between) => between.sendText(1, "no JSON"),
   "a job of an earlier run": changed((_, { earlier }) => earlier[1]!),
   "an answer of an earlier run": async (between) => between.send(1, await between.answer(between.earlier[1]!)),
   "two batches exchanged": async (between) => {
