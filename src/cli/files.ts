@@ -186,9 +186,7 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
     : "give a path";
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) return `${path} is a URL, and a file is expected: ${remedy}`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
-  // Quotation marks keep a name with spaces one word of a document.
-  const shown = /\s/.test(folder) ? JSON.stringify(folder) : folder;
-  const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${shown}`;
+  const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${oneWord(folder)}`;
   try {
     const names = name.length > MOST_LETTERS ? [] : readdirSync(folder).sort().slice(0, MOST_NAMES);
     const isNear = (one: string): boolean =>
@@ -197,8 +195,14 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
     const guess = near === "" ? ", nor a name near it" : `: did you mean ${near}?`;
     return `Correct the path: no ${name} in ${where}${guess}`;
   } catch {
-    return `Correct the path: there is no folder ${folder}, and the current folder is ${resolve(".")}`;
+    const here = oneWord(resolve("."));
+    return `Correct the path: there is no folder ${oneWord(folder)}, and the current folder is ${here}`;
   }
+}
+
+/** Quotes a path with spaces, which documents then keep as one word. */
+function oneWord(path: string): string {
+  return /\s/.test(path) ? JSON.stringify(path) : path;
 }
 
 export function reasonOf(error: unknown): string {
