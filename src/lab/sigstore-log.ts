@@ -2,8 +2,8 @@
  * The other services of a Sigstore instance: the log of certificates (RFC 6962), the log of signatures in the form of
  * Rekor v1, and a timestamp authority (RFC 3161). Each signs with its own software key.
  */
-import type { TransparencyLogEntry } from "@sigstore/protobuf-specs";
 import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
 import { derOf, generalizedTime, integer, octets, oid, sequence, setOf, tagged } from "./asn1.js";
 import { type KeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
 import { type CertificateSpec, OID, algorithmIdentifier } from "./pki.js";
@@ -29,48 +29,29 @@ export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: U
   return derOf(octets(sized(sized(sct))));
 }
 
-/** The log of signatures. Each entry is the second leaf of a tree of two (RFC 6962 section 2.1). */
-export class SignatureLog {
-  readonly #host: string;
-  readonly #key: KeyPair;
-
-  constructor(host: string, key: KeyPair) {
-    [this.#host, this.#key] = [host, key];
-  }
-
-  /** Adds a body. Returns the entry in the form of bundles, with a promise and a proof of inclusion. */
-  add(body: Uint8Array, at: Date): TransparencyLogEntry {
-    const [logIndex, treeSize] = [1, 2];
-    const [keyId, rootHash] = [Buffer.from(logId(this.#key)), sha256(concatBytes(NODE, FIRST, leafHash(body)))];
-    const integratedTime = Math.floor(at.getTime() / 1000);
-    const promised = { body: toBase64(body), integratedTime, logID: toHex(keyId), logIndex };
-    return {
-      logIndex: String(logIndex),
-      logId: { keyId },
-      kindVersion: { kind: "dsse", version: "0.0.1" },
-      integratedTime: String(integratedTime),
-      inclusionPromise: { signedEntryTimestamp: this.#signed(JSON.stringify(promised)) },
-      inclusionProof: {
-        logIndex: String(logIndex),
-        rootHash: Buffer.from(rootHash),
-        treeSize: String(treeSize),
-        hashes: [Buffer.from(FIRST)],
-        checkpoint: { envelope: this.#checkpoint(rootHash, treeSize) },
-      },
-      canonicalizedBody: Buffer.from(body),
-    };
-  }
-
-  /** Returns a signed note (C2SP signed-note, tlog-checkpoint). */
-  #checkpoint(root: Uint8Array, treeSize: number): string {
-    const note = `${this.#host} - 1\n${treeSize}\n${toBase64(root)}\n`;
-    const hint = logId(this.#key).slice(0, 4);
-    return `${note}\n\u2014 ${this.#host} ${toBase64(concatBytes(hint, this.#signed(note)))}\n`;
-  }
-
-  #signed(text: string): Buffer {
-    return Buffer.from(signDer(this.#key, "sha256", toUtf8(text)));
-  }
+/**
+ * Adds a body to a log of signatures, as the second leaf of a tree of two (RFC 6962 section 2.1). Returns the entry in
+ * the form of bundles, with a promise and a proof of inclusion.
+ */
+export function logEntry(host: string, key: KeyPair, body: Uint8Array, at: Date): JsonObject {
+  const signed = (text: string): Uint8Array => signDer(key, "sha256", toUtf8(text));
+  const [logIndex, treeSize, keyId] = [1, 2, logId(key)];
+  const integratedTime = Math.floor(at.getTime() / 1000);
+  const canonicalizedBody = toBase64(body);
+  const rootHash = toBase64(sha256(concatBytes(NODE, FIRST, leafHash(body))));
+  const promised = { body: canonicalizedBody, integratedTime, logID: toHex(keyId), logIndex };
+  // A checkpoint is a signed note (C2SP signed-note, tlog-checkpoint).
+  const note = `${host} - 1\n${treeSize}\n${rootHash}\n`;
+  const envelope = `${note}\n\u2014 ${host} ${toBase64(concatBytes(keyId.slice(0, 4), signed(note)))}\n`;
+  return {
+    logIndex,
+    logId: { keyId: toBase64(keyId) },
+    kindVersion: { kind: "dsse", version: "0.0.1" },
+    integratedTime,
+    inclusionPromise: { signedEntryTimestamp: toBase64(signed(JSON.stringify(promised))) },
+    inclusionProof: { logIndex, rootHash, treeSize, hashes: [toBase64(FIRST)], checkpoint: { envelope } },
+    canonicalizedBody,
+  };
 }
 
 function leafHash(entry: Uint8Array): Uint8Array {

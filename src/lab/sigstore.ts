@@ -3,16 +3,7 @@
  * a build service does. A test can make one value wrong: all later log entries and signatures are computed correctly
  * from the wrong value.
  */
-import {
-  Bundle,
-  type CertificateAuthority,
-  Envelope,
-  HashAlgorithm,
-  PublicKeyDetails,
-  type TransparencyLogInstance,
-  TrustedRoot,
-  type VerificationMaterial,
-} from "@sigstore/protobuf-specs";
+import { Bundle, TrustedRoot } from "@sigstore/protobuf-specs";
 import { Primitive, Utf8String } from "asn1js";
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
@@ -35,7 +26,7 @@ import {
   tbsCertificate,
 } from "./pki.js";
 import { sha256 } from "./qos.js";
-import { SignatureLog, logId, signedCertificateTimestamp, timestampResponse } from "./sigstore-log.js";
+import { logEntry, logId, signedCertificateTimestamp, timestampResponse } from "./sigstore-log.js";
 
 /** A run of a build, as the identity provider describes it. */
 export interface LabBuild {
@@ -88,8 +79,6 @@ const LAB_RELEASE: LabRelease = { repository: "acme/oracle", repositoryId: "1234
 
 const SLSA_PROVENANCE = "https://slsa.dev/provenance/v1";
 const RELEASE = "https://in-toto.io/attestation/release/v0.2";
-const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
-const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 /** Sigstore's arc of certificate extensions. */
 const SIGSTORE_EXTENSIONS = "1.3.6.1.4.1.57264.1";
 const SUBJECT_ALTERNATIVE_NAME = "2.5.29.17";
@@ -97,27 +86,21 @@ const EXTENDED_KEY_USAGE = "2.5.29.37";
 const SCT_LIST = "1.3.6.1.4.1.11129.2.4.2";
 
 const MINUTE = 60_000;
-const YEAR = 365 * 24 * 60 * MINUTE;
+/** The validity of certificates and keys starts here and lasts for decades, so that tests need no clock. */
+const [START, END] = [new Date("2020-01-01T00:00:00Z"), new Date("2049-01-01T00:00:00Z")];
 
-/** The alterations, listed in the order in which they apply. */
+/** The alterations, listed in the order in which they apply. What `attest` returns is JSON, which a caller can edit. */
 export interface ProvenanceAlterations {
   readonly statement?: Alter<JsonObject>;
   /** Alters the bytes of the statement before they are signed. */
   readonly payload?: Alter<Uint8Array>;
   readonly payloadType?: string;
+  /** Alters the extensions before the certificate log and the authority sign them. */
   readonly extensions?: Alter<readonly ExtensionSpec[]>;
-  /** Alters the certificate before the certificate log and the authority sign it. */
-  readonly certificate?: Alter<CertificateSpec>;
-  /**
-   * Alters the certificate after the certificate log has signed it, and before the authority signs. Only for an
-   * instance of kind `public`.
-   */
-  readonly logged?: Alter<CertificateSpec>;
+  /** Alters the extensions after the certificate log has signed them. Only for an instance of kind `public`. */
+  readonly logged?: Alter<readonly ExtensionSpec[]>;
   /** Alters the body of the log's entry, before the log signs it. */
   readonly entry?: Alter<JsonObject>;
-  readonly bundle?: Alter<JsonObject>;
-  /** Alters the bundle's JSON. */
-  readonly text?: Alter<string>;
 }
 
 export interface ProvenanceOptions {
@@ -149,18 +132,11 @@ const PROVENANCE_OPTIONS: MembersOf<ProvenanceOptions> = {
   alter: optional(plain),
 };
 
-type WholeOptions = Omit<ProvenanceOptions, "release"> & {
-  readonly build: LabBuild;
-  readonly release: LabRelease | null;
-};
-
 const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
-const PARTS = [...KEYS, "rootCertificate", "intermediateCertificate"] as const;
-
 type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
 
 /** The private keys (PKCS#8) and the certificates, as base64. */
-export type SavedSigstore = Readonly<Record<(typeof PARTS)[number], string>>;
+export type SavedSigstore = Readonly<Record<keyof Keys | "rootCertificate" | "intermediateCertificate", string>>;
 
 interface LabSigstoreOptions {
   /**
@@ -195,14 +171,15 @@ export class LabSigstore {
   readonly #keys: Keys;
   readonly #intermediate: CertificateSpec;
   readonly #authority: CertificateSpec;
-  readonly #log: SignatureLog;
 
   constructor(given: LabSigstoreOptions = {}) {
     const { kind = "public", saved } = typedOptions("options", given, SIGSTORE_OPTIONS);
     this.kind = kind;
-    const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
-      saved === undefined ? generateKeyPair("prime256v1") : { pkcs8: fromBase64(saved[name])! };
-    const keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
+    const pairs = KEYS.map((name) => [
+      name,
+      saved === undefined ? generateKeyPair("prime256v1") : { pkcs8: fromBase64(saved[name])! },
+    ]);
+    const keys = Object.fromEntries(pairs) as Keys;
     this.#keys = keys;
     const root = { ...specOf(keys.root, "bootproof-lab"), extensions: authority() };
     this.#intermediate = { ...specOf(keys.intermediate, "bootproof-lab-intermediate"), extensions: authority() };
@@ -211,10 +188,8 @@ export class LabSigstore {
       extensions: [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.8")],
       issuer: root.subject,
     };
-    this.#log = new SignatureLog("rekor.bootproof.invalid", keys.signatureLog);
-    const keysAsText = KEYS.map((name) => [name, toBase64(keys[name].pkcs8)]);
     this.#saved = saved ?? {
-      ...(Object.fromEntries(keysAsText) as SavedSigstore),
+      ...(Object.fromEntries(KEYS.map((name) => [name, toBase64(keys[name].pkcs8)])) as SavedSigstore),
       rootCertificate: toBase64(issueCertificate(root)),
       intermediateCertificate: toBase64(issueCertificate(this.#intermediate, root)),
     };
@@ -227,67 +202,63 @@ export class LabSigstore {
 
   /** Returns a bundle as JSON text. */
   attest(given: ProvenanceOptions): string {
-    const own = typedOptions("options", given, PROVENANCE_OPTIONS);
-    const release = own.release === undefined ? null : { ...LAB_RELEASE, ...own.release };
-    const options = { ...own, build: { ...LAB_BUILD, ...own.build }, release };
+    const options = typedOptions("options", given, PROVENANCE_OPTIONS);
     const { at, alter = {}, signedAt = new Date(at.getTime() + 1000) } = options;
+    const stated = options.release === undefined ? buildOf(options) : releaseOf(options);
     const signer = generateKeyPair("prime256v1");
-    const statement = release === null ? statementOf(options) : releaseStatement(release, options);
-    const payload = altered(toUtf8(JSON.stringify(altered(statement, alter.statement))), alter.payload);
-    const payloadType = alter.payloadType ?? PAYLOAD_TYPE;
+    const payload = altered(
+      toUtf8(JSON.stringify(altered(statementOf(stated, options), alter.statement))),
+      alter.payload,
+    );
+    const payloadType = alter.payloadType ?? "application/vnd.in-toto+json";
     // What DSSE signs (its PAE).
     const head = `DSSEv1 ${toUtf8(payloadType).length} ${payloadType} ${payload.length} `;
     const signature = signDer(signer, "sha256", concatBytes(toUtf8(head), payload));
-    const signatures = [{ sig: Buffer.from(signature), keyid: "" }];
-    const dsseEnvelope: Envelope = { payload: Buffer.from(payload), payloadType, signatures };
-    const leaf = this.#leaf(signer, options);
-    const entry = altered(logEntry(dsseEnvelope, leaf), alter.entry);
-    const bundle = Bundle.toJSON({
+    const dsseEnvelope = { payload: toBase64(payload), payloadType, signatures: [{ sig: toBase64(signature) }] };
+    const leaf = this.#leaf(signer, at, extensionsOf(stated), alter);
+    const signedTime = (): JsonObject => {
+      if (this.kind === "private") {
+        const signedTimestamp = toBase64(timestampResponse(this.#authority, signature, signedAt));
+        return { timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp }] } };
+      }
+      const body = altered(entryBody(dsseEnvelope, payload, leaf), alter.entry);
+      return {
+        tlogEntries: [
+          logEntry("rekor.bootproof.invalid", this.#keys.signatureLog, toUtf8(JSON.stringify(body)), signedAt),
+        ],
+      };
+    };
+    const bundle = Bundle.fromJSON({
       mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
-      verificationMaterial: {
-        content: { $case: "certificate", certificate: { rawBytes: Buffer.from(leaf) } },
-        ...this.#signedTime(entry, signature, signedAt),
-      },
-      content: { $case: "dsseEnvelope", dsseEnvelope },
-    }) as JsonObject;
-    return altered(JSON.stringify(altered(bundle, alter.bundle)), alter.text);
+      verificationMaterial: { certificate: { rawBytes: toBase64(leaf) }, ...signedTime() },
+      dsseEnvelope,
+    });
+    return JSON.stringify(Bundle.toJSON(bundle));
   }
 
-  #signedTime(
-    entry: JsonObject,
-    signature: Uint8Array,
-    at: Date,
-  ): Pick<VerificationMaterial, "tlogEntries" | "timestampVerificationData"> {
-    if (this.kind === "public")
-      return { tlogEntries: [this.#log.add(toUtf8(JSON.stringify(entry)), at)], timestampVerificationData: undefined };
-    const signedTimestamp = Buffer.from(timestampResponse(this.#authority, signature, at));
-    return { tlogEntries: [], timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp }] } };
-  }
-
-  #leaf(key: KeyPair, { at, build, release, alter = {} }: WholeOptions): Uint8Array {
-    const extensions = release === null ? leafExtensions(build) : releaseExtensions(release);
+  #leaf(key: KeyPair, at: Date, own: readonly ExtensionSpec[], alter: ProvenanceAlterations): Uint8Array {
     const life = { notBefore: at, notAfter: new Date(at.getTime() + 10 * MINUTE) };
-    const made = { ...specOf(key, null), ...life, extensions: altered(extensions, alter.extensions) };
-    const spec = altered(made, alter.certificate);
+    const spec = { ...specOf(key, null), ...life, extensions: altered(own, alter.extensions) };
     if (this.kind === "private") return issueCertificate(spec, this.#intermediate);
     const tbs = tbsCertificate(spec, this.#intermediate.subject);
-    const value = signedCertificateTimestamp(this.#keys.certificateLog, this.#keys.intermediate, tbs, spec.notBefore);
-    const logged = { ...spec, extensions: [...spec.extensions, { id: SCT_LIST, critical: false, value }] };
-    return issueCertificate(altered(logged, alter.logged), this.#intermediate);
+    const value = signedCertificateTimestamp(this.#keys.certificateLog, this.#keys.intermediate, tbs, at);
+    const extensions = [...spec.extensions, { id: SCT_LIST, critical: false, value }];
+    return issueCertificate({ ...spec, extensions: altered(extensions, alter.logged) }, this.#intermediate);
   }
 
   #trustedRoot(rootSpec: CertificateSpec): JsonObject {
-    const isPublic = this.kind === "public";
-    const root = fromBase64(this.#saved.rootCertificate)!;
-    const timestamps = (): CertificateAuthority =>
-      authorityOf("timestamp", [issueCertificate(this.#authority, rootSpec), root]);
-    return TrustedRoot.toJSON({
+    const { rootCertificate, intermediateCertificate } = this.#saved;
+    const timestamps = (): string => toBase64(issueCertificate(this.#authority, rootSpec));
+    const signedTimes =
+      this.kind === "public"
+        ? { tlogs: [logOf("rekor", this.#keys.signatureLog)], ctlogs: [logOf("ctfe", this.#keys.certificateLog)] }
+        : { timestampAuthorities: [authorityOf("timestamp", timestamps(), rootCertificate)] };
+    const root = TrustedRoot.fromJSON({
       mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
-      tlogs: isPublic ? [logOf("rekor", this.#keys.signatureLog)] : [],
-      certificateAuthorities: [authorityOf("fulcio", [fromBase64(this.#saved.intermediateCertificate)!, root])],
-      ctlogs: isPublic ? [logOf("ctfe", this.#keys.certificateLog)] : [],
-      timestampAuthorities: isPublic ? [] : [timestamps()],
-    }) as JsonObject;
+      certificateAuthorities: [authorityOf("fulcio", intermediateCertificate, rootCertificate)],
+      ...signedTimes,
+    });
+    return TrustedRoot.toJSON(root) as JsonObject;
   }
 }
 
@@ -315,114 +286,117 @@ export function uriName(uri: string): ExtensionSpec {
   return { id: SUBJECT_ALTERNATIVE_NAME, critical: true, value: derOf(sequence(name)) };
 }
 
-/** Returns the extensions in the order of a real certificate. */
-function leafExtensions(build: LabBuild): ExtensionSpec[] {
-  const { issuer, repository, ref, commit, trigger } = build;
-  const config = `${repository}/${build.workflow}@${ref}`;
+/** What a bundle states: the type of the predicate by default, and what the certificate says of the signer. */
+interface Stated {
+  readonly type: string;
+  readonly predicate: JsonObject;
+  /** The subjects before the binary. */
+  readonly subjects?: JsonObject[];
+  readonly identity: string;
+  /** Texts of Sigstore's extensions by number. */
+  readonly texts?: Readonly<Record<number, string>>;
+}
+
+function buildOf(given: ProvenanceOptions): Stated {
+  const build = { ...LAB_BUILD, ...given.build };
+  const { issuer, repository, ref, commit, trigger, workflow } = build;
+  const config = `${repository}/${workflow}@${ref}`;
   const signer = build.signer ?? config;
   const name = repository.replace("https://github.com/", "");
-  const texts: Readonly<Record<number, string>> = {
-    ...{ 1: issuer, 2: trigger, 3: commit, 5: name, 6: ref, 8: issuer, 9: signer, 10: commit, 11: build.runner },
-    ...{ 12: repository, 13: commit, 14: ref, 15: build.repositoryId },
-    ...{ 16: repository.slice(0, repository.lastIndexOf("/")), 18: config, 19: commit, 20: trigger },
-    21: `${repository}/actions/runs/1/attempts/1`,
-  };
-  const own = Object.entries(texts).map(([number, text]) => sigstoreExtension(Number(number), text));
-  return [...signerExtensions(build.identity ?? signer), ...own];
-}
-
-function signerExtensions(identity: string): ExtensionSpec[] {
-  const usages = [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.3")];
-  return [...usages, uriName(identity)];
-}
-
-function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOptions): JsonObject {
-  const { repository, ref, workflow, commit } = build;
   return {
-    _type: STATEMENT_TYPE,
-    subject: [{ name: "oracle", digest: { sha256: toHex(digest) } }],
-    predicateType,
+    type: SLSA_PROVENANCE,
     predicate: {
       buildDefinition: {
         buildType: "https://actions.github.io/buildtypes/workflow/v1",
         externalParameters: { workflow: { ref, repository, path: workflow } },
         resolvedDependencies: [{ uri: `git+${repository}@${ref}`, digest: { gitCommit: commit } }],
       },
-      runDetails: { builder: { id: `${repository}/${workflow}@${ref}` } },
+      runDetails: { builder: { id: config } },
+    },
+    identity: build.identity ?? signer,
+    texts: {
+      ...{ 1: issuer, 2: trigger, 3: commit, 5: name, 6: ref, 8: issuer, 9: signer, 10: commit, 11: build.runner },
+      ...{ 12: repository, 13: commit, 14: ref, 15: build.repositoryId },
+      ...{ 16: repository.slice(0, repository.lastIndexOf("/")), 18: config, 19: commit, 20: trigger },
+      21: `${repository}/actions/runs/1/attempts/1`,
     },
   };
 }
 
-/** Returns the extensions of GitHub's certificate for releases, which names no identity provider. */
-function releaseExtensions({ tenant = "dotcom" }: LabRelease): ExtensionSpec[] {
-  return signerExtensions(`https://${tenant}.releases.github.com`);
-}
-
-/** Returns GitHub's statement: the first subject is the tag's commit, and the others are the files. */
-function releaseStatement(release: LabRelease, { digest, predicateType = RELEASE }: WholeOptions): JsonObject {
-  const { repository, repositoryId, tag } = release;
+/** As GitHub states it: the first subject is the tag's commit. Its certificate names no identity provider. */
+function releaseOf(given: ProvenanceOptions): Stated {
+  const { repository, repositoryId, tag, tenant = "dotcom" } = { ...LAB_RELEASE, ...given.release };
   const purl = `pkg:github/${repository}@${tag}`;
   return {
-    _type: STATEMENT_TYPE,
-    subject: [
-      { uri: purl, digest: { sha1: LAB_BUILD.commit } },
-      { name: "oracle", digest: { sha256: toHex(digest) } },
-    ],
-    predicateType,
+    type: RELEASE,
     predicate: { databaseId: "1", ownerId: "2", packageId: repositoryId, purl, repository, repositoryId, tag },
+    subjects: [{ uri: purl, digest: { sha1: LAB_BUILD.commit } }],
+    identity: `https://${tenant}.releases.github.com`,
   };
 }
 
+function statementOf({ type, predicate, subjects = [] }: Stated, given: ProvenanceOptions): JsonObject {
+  return {
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [...subjects, { name: "oracle", digest: { sha256: toHex(given.digest) } }],
+    predicateType: given.predicateType ?? type,
+    predicate,
+  };
+}
+
+/** Returns the extensions in the order of a real certificate. */
+function extensionsOf({ identity, texts = {} }: Stated): ExtensionSpec[] {
+  const usages = [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.3")];
+  const own = Object.entries(texts).map(([number, text]) => sigstoreExtension(Number(number), text));
+  return [...usages, uriName(identity), ...own];
+}
+
 /** Returns the body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
-function logEntry(envelope: Envelope, leaf: Uint8Array): JsonObject {
+function entryBody(
+  envelope: { readonly signatures: readonly { readonly sig: string }[] },
+  payload: Uint8Array,
+  leaf: Uint8Array,
+): JsonObject {
   const hashOf = (data: Uint8Array): JsonObject => ({ algorithm: "sha256", value: toHex(sha256(data)) });
+  const { sig: signature } = envelope.signatures[0]!;
   const verifier = toBase64(toUtf8(certificatePem(leaf)));
   return {
     apiVersion: "0.0.1",
     kind: "dsse",
     spec: {
-      envelopeHash: hashOf(toUtf8(JSON.stringify(Envelope.toJSON(envelope)))),
-      payloadHash: hashOf(envelope.payload),
-      signatures: [{ signature: toBase64(envelope.signatures[0]!.sig), verifier }],
+      envelopeHash: hashOf(toUtf8(JSON.stringify(envelope))),
+      payloadHash: hashOf(payload),
+      signatures: [{ signature, verifier }],
     },
   };
 }
 
-/** The validity of certificates and keys starts here and lasts for decades, so that tests need no clock. */
-const START = new Date("2020-01-01T00:00:00Z");
-
-function logOf(service: string, key: KeyPair): TransparencyLogInstance {
+function logOf(service: string, key: KeyPair): JsonObject {
   return {
     baseUrl: `https://${service}.bootproof.invalid`,
-    hashAlgorithm: HashAlgorithm.SHA2_256,
+    hashAlgorithm: "SHA2_256",
     publicKey: {
-      rawBytes: Buffer.from(subjectPublicKeyInfo(key)),
-      keyDetails: PublicKeyDetails.PKIX_ECDSA_P256_SHA_256,
-      validFor: { start: START },
+      rawBytes: toBase64(subjectPublicKeyInfo(key)),
+      keyDetails: "PKIX_ECDSA_P256_SHA_256",
+      validFor: { start: START.toISOString() },
     },
-    logId: { keyId: Buffer.from(logId(key)) },
-    checkpointKeyId: undefined,
-    operator: "",
+    logId: { keyId: toBase64(logId(key)) },
   };
 }
 
-function authorityOf(service: string, chain: readonly Uint8Array[]): CertificateAuthority {
+function authorityOf(service: string, ...chain: string[]): JsonObject {
   return {
     subject: { organization: "bootproof", commonName: `bootproof-lab-${service}` },
     uri: `https://${service}.bootproof.invalid`,
-    certChain: { certificates: chain.map((der) => ({ rawBytes: Buffer.from(der) })) },
-    validFor: { start: START },
-    operator: "",
+    certChain: { certificates: chain.map((rawBytes) => ({ rawBytes })) },
+    validFor: { start: START.toISOString() },
   };
 }
 
 function specOf(key: KeyPair, commonName: string | null): Omit<CertificateSpec, "extensions"> {
-  return {
-    // A leaf has no subject, since its identity is the alternative name.
-    ...certificate(key, distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }), "sha256"),
-    notBefore: START,
-    notAfter: new Date(START.getTime() + 29 * YEAR),
-  };
+  // A leaf has no subject, since its identity is the alternative name.
+  const subject = distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName });
+  return { ...certificate(key, subject, "sha256"), notBefore: START, notAfter: END };
 }
 
 function extendedKeyUsage(purpose: string): ExtensionSpec {
