@@ -3,9 +3,10 @@
  * threads. Also makes the JSON Schemas of policy and report. `node bin/build.mjs command` makes the command alone,
  * which needs nothing of the compiler (`npm start`).
  */
-import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import { notices } from "./notices.mjs";
 import "./texts.mjs";
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -40,9 +41,6 @@ const { inputs } = (await build(scan)).metafile;
 const importsOf = (file) =>
   inputs[file].imports.filter(({ path, kind }) => kind !== "dynamic-import" && path in inputs).map(({ path }) => path);
 
-/** The lab's sources that import packages of {@link buildLab}. */
-const LAB_WITH_PACKAGES = ["application-proofs", "asn1", "borsh", "enclave", "pki", "sigstore"];
-
 /** The sources that keep state, or have classes of errors. Bundles import them, so that there is one copy. */
 const STATEFUL = ["src/errors.ts", "src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
 /** The modules that the library loads on demand. */
@@ -71,41 +69,6 @@ function besideState({ path, kind, resolveDir }) {
   const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
   if (kind === "entry-point" || (kind !== "dynamic-import" && !STATEFUL.includes(file))) return undefined;
   return { path: `../${relative("src", file).replace(/\.ts$/, ".js")}`, external: true, sideEffects: false };
-}
-
-/**
- * The lab's files that import packages which an installation does not have: these packages are bundled with them, in
- * chunks that the files share, and all that is of this package stays in its own file.
- */
-async function buildLab() {
-  const isOwn = ({ importer }) => !importer.includes("/node_modules/");
-  const beside = (given) =>
-    given.kind !== "entry-point" && isOwn(given) ? { path: given.path, external: true } : undefined;
-  const { metafile } = await build({
-    ...shared,
-    entryPoints: LAB_WITH_PACKAGES.map((name) => `src/lab/${name}.ts`),
-    outdir: "dist/src/lab",
-    format: "esm",
-    minifySyntax: true,
-    minifyWhitespace: true,
-    splitting: true,
-    plugins: [{ name: "beside", setup: (bundler) => bundler.onResolve({ filter: /^\.\.?\// }, beside) }],
-  });
-  writeFileSync("dist/src/lab/THIRD-PARTY.txt", notices("The lab", [metafile]));
-}
-
-/** Returns name, version and licence text of every bundled package, as the licences require. */
-function notices(what, metafiles) {
-  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
-  const found = inputs.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
-  const texts = [...new Set(found)].sort().map((name) => {
-    const folder = `node_modules/${name}`;
-    const { version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-    const [file] = readdirSync(folder).filter((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${name} has no file with its licence`);
-    return `${name} ${version}\n\n${readFileSync(`${folder}/${file}`, "utf8").trim()}\n`;
-  });
-  return `${what} has code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 const command = {
@@ -233,7 +196,6 @@ async function writeSchemas() {
 
 if (process.argv[2] !== "command") {
   await buildLaterModules();
-  await buildLab();
   await buildPageScript();
   await buildThread();
   await writeSchemas();

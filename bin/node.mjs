@@ -1,11 +1,12 @@
 /**
  * Builds the library for the condition "node" of package.json. Node needs a third of a millisecond for each module that
  * it loads, so the sources are merged into a few files there. Bundlers get the modules: they leave out what is not
- * used, and load what is needed later, module by module.
+ * used, and load what is needed later, module by module. Entries that need Node have no modules for bundlers.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { build } from "esbuild";
+import { notices } from "./notices.mjs";
 
 const OUT = "dist/node";
 const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -18,7 +19,7 @@ const shared = {
   platform: "node",
   format: "esm",
   target: "es2022",
-  // The packages of the lab that an installation does not have are bundled (bin/build.mjs, `buildLab`).
+  // The packages of the lab that an installation does not have are bundled.
   external: [
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
     "#page-script",
@@ -26,7 +27,8 @@ const shared = {
   logLevel: "warning",
 };
 const scan = { ...shared, entryPoints: ENTRIES, splitting: true, outdir: OUT, write: false, metafile: true };
-const { inputs } = (await build(scan)).metafile;
+const { metafile } = await build(scan);
+const { inputs } = metafile;
 const isOwn = (file) => file in inputs && !file.startsWith("node_modules/");
 
 /** Returns the sources that these ones load, but for what they load later. */
@@ -98,10 +100,22 @@ for (const name of new Set(mergedOf.values())) {
     lineLimit: 120,
   });
 }
+const namesOf = new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
 for (const entry of ENTRIES) {
   const file = `${OUT}/${relative("src", entry).replace(/\.ts$/, ".js")}`;
   const merged = relative(dirname(file), `${OUT}/merged/${mergedOf.get(entry)}.js`);
-  const names = Object.keys(await import(resolve(`dist/${entry.replace(/\.ts$/, ".js")}`)));
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `export {${names.join(",")}} from"${merged.startsWith(".") ? merged : `./${merged}`}";\n`);
+  writeFileSync(
+    file,
+    `export {${namesOf.get(entry).join(",")}} from"${merged.startsWith(".") ? merged : `./${merged}`}";\n`,
+  );
 }
+writeFileSync(`${OUT}/THIRD-PARTY.txt`, notices("The lab", [metafile]));
+
+/** Deletes the modules that only entries for Node load. */
+const modules = Object.values(exports).flatMap((entry) =>
+  entry.default?.startsWith("./dist/src/") ? entry.default : [],
+);
+const loaded = (await build({ ...scan, entryPoints: modules, outdir: "dist/unused" })).metafile.inputs;
+for (const name of readdirSync("dist/src", { recursive: true }))
+  if (name.endsWith(".js") && !(join("dist/src", name) in loaded)) rmSync(join("dist/src", name));

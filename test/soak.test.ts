@@ -22,7 +22,7 @@ const WARM_UP = FULL ? 5000 : 100;
 const MAX_GROWTH = 8 * 1024 * 1024;
 
 const LAB = `
-  const { startLab } = await import(${JSON.stringify(new URL("../dist/src/lab/index.js", import.meta.url).href)});
+  const { startLab } = await import(${JSON.stringify(new URL("../dist/node/lab/index.js", import.meta.url).href)});
   const { baseUrl, organizationId, apiKey, ids, policyFile } = await startLab();
   process.send({ baseUrl, organizationId, apiKey, ids, policyFile });
   process.on("disconnect", () => process.exit());

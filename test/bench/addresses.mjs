@@ -7,7 +7,7 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { apiKeyStamper, createClient } from "../../dist/src/client/index.js";
 import { parsePolicy } from "../../dist/src/index.js";
-import { startLab } from "../../dist/src/lab/index.js";
+import { startLab } from "../../dist/node/lab/index.js";
 
 const [, script, mode = "10000"] = process.argv;
 

@@ -23,32 +23,23 @@ beforeAll(async () => {
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
 /** The files that these ones load, and so on: of this package, by what their imports say. */
-function closureOf(entries: readonly string[], importsOf: (file: string) => readonly string[]): string[] {
+function closureOf(entries: readonly string[], namesIn: (file: string) => readonly string[]): string[] {
   const reached = new Set<string>();
   const visit = (file: string): void => {
     if (reached.has(file)) return;
     reached.add(file);
-    for (const name of importsOf(file))
-      if (name.startsWith(".")) visit(join(dirname(file), name).replaceAll("\\", "/"));
+    for (const name of namesIn(file)) if (name.startsWith(".")) visit(join(dirname(file), name).replaceAll("\\", "/"));
   };
   entries.forEach(visit);
   return [...reached];
 }
 
-/** Of the sources, types included: each module has code, also where only its types are imported. */
-const importsOfSource = (file: string): string[] =>
-  ts
-    .preProcessFile(read(file.replace(/\.js$/, ".ts")), true, true)
-    .importedFiles.map(({ fileName }) => fileName)
-    .filter((name) => !MADE.test(name));
-/** What bin/texts.mjs makes of documents, without a source of its own. */
-const MADE = /^\.\/(?:advice|texts)\.js$/;
 /** Of the files of types: one of each entry point, and those that they share. */
 const importsOfTypes = (file: string): string[] =>
   ts.preProcessFile(read(file), true, true).importedFiles.map(({ fileName }) => fileName.replace(/\.js$/, ".d.ts"));
-/** The imports in a file that esbuild wrote. */
-const importsOfBundle = (file: string): string[] =>
-  [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\()"(\.[^"]+)"/g)].map(([, name]) => name!);
+/** The imports in a file of code. */
+const importsOf = (file: string): string[] =>
+  [...read(file).matchAll(/(?:\bfrom ?|\bimport ?|\bimport\()"(\.[^"]+)"/g)].map(([, name]) => name!);
 
 /** What Node loads: the sources, merged into few files. */
 const MERGED = "dist/node/merged/";
@@ -56,47 +47,44 @@ const MERGED = "dist/node/merged/";
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
     // The script of pages and what runs in threads are made by the build, of all that verifies.
-    const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
+    const entries = MODULES.map((entry) => entry.default.slice(2)).filter((file) => file.startsWith("dist/src/"));
+    expect(MODULES.length - entries.length, "entries that need Node").toBe(7);
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.js"];
     const thread = ["dist/run/thread.js"];
-    const texts = ["advice", "texts"].map((name) => `dist/src/report/${name}.js`);
-    const library = closureOf(entries, importsOfSource).map((file) => `dist/${file}`);
+    const library = closureOf(entries, importsOf).filter((file) => !script.includes(file));
     const types = closureOf(
       MODULES.map((entry) => entry.types.replace("./", "")),
       importsOfTypes,
     );
-    const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
+    const command = closureOf(Object.values(MANIFEST.bin), importsOf);
     const merged = closureOf(
       MODULES.map((entry) => entry.node.replace("./", "")),
-      importsOfBundle,
+      importsOf,
     ).filter((file) => !script.includes(file));
     const maps = merged.filter((file) => file.startsWith(MERGED)).map((file) => `${file}.map`);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
       typeof entry === "string" ? entry.slice(2) : [],
     );
-    // What the lab's files share of the packages in them.
-    const shared = packed.files.filter((file) => /^dist\/src\/lab\/chunk-[0-9A-Z]{8}\.js$/.test(file));
-    expect(shared.length).toBeGreaterThan(0);
     const documents = [
       ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
       ...readdirSync(join(ROOT, "src"), { withFileTypes: true })
         .filter((room) => room.isDirectory())
         .map(({ name }) => `src/${name}/README.md`),
     ];
-    const notices = ["dist/bin/THIRD-PARTY.txt", "dist/src/lab/THIRD-PARTY.txt"];
+    const notices = ["dist/bin/THIRD-PARTY.txt", "dist/node/THIRD-PARTY.txt"];
     const beside = ["LICENSE", "README.md", "package.json", ...notices, ...schemas, ...documents];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual(
-      [library, shared, types, merged, maps, command, script, thread, texts, beside, changelog].flat().sort(),
+      [library, types, merged, maps, command, script, thread, beside, changelog].flat().sort(),
     );
     expect(types.length).toBeLessThanOrEqual(65);
     expect(command.length).toBeGreaterThan(5);
   });
 
-  it("has at most 10.2 MB, source maps with it, in 860 files", () => {
-    expect(packed.bytes).toBeLessThanOrEqual(10_200_000);
-    expect(packed.files.length).toBeLessThanOrEqual(860);
+  it("has at most 9.3 MB, source maps with it, in 755 files", () => {
+    expect(packed.bytes).toBeLessThanOrEqual(9_300_000);
+    expect(packed.files.length).toBeLessThanOrEqual(755);
   });
 
   it("holds each file that explain names", () => {
@@ -149,7 +137,7 @@ describe("the tarball", () => {
 
   it.each([
     ["page", ["@noble/curves", "@noble/hashes", "@scure/base"]],
-    ["src/lab", ["@sigstore/protobuf-specs", "asn1js", "borsh", "cbor-x"]],
+    ["node", ["@sigstore/protobuf-specs", "asn1js", "borsh", "cbor-x"]],
     // The command attests no builds.
     ["bin", ["asn1js", "borsh", "cbor-x", "commander", "yaml"]],
   ])("names the packages whose code is in dist/%s, with their licences", (place, packages) => {
