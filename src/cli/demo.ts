@@ -17,7 +17,7 @@ import { APP_PROOF, BOOT_PROOF, ORIGIN } from "./demo-evidence.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, textOptions } from "./io.js";
 import { programName, shellWord } from "./program-name.js";
-import { requireEmptyFolder, writeFolder } from "./write-whole.js";
+import { requireFolder, writeFolder } from "./write-whole.js";
 
 const EXAMPLES = `
 It verifies a boot proof and an app proof of an enclave on AWS Nitro as of their capture, and a copy with one changed
@@ -53,7 +53,7 @@ export const addDemoCommand = commandOf(
   },
   async ({ args, flags, io }) => {
     args.throwFaults();
-    const folder = requireEmptyFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
+    const folder = requireFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
     io.progress("verifying the evidence of the demo");
     const now = new Date(CAPTURED);
     const { bootProof } = await verifyBootProof(BOOT_PROOF, { policy: NO_POLICY_ANY_ENCLAVE, now });

@@ -8,7 +8,6 @@ import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { attempt, listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
-import { printable } from "../report/printable.js";
 import { unfinishedOf } from "../verify/unfinished.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
@@ -25,7 +24,7 @@ import {
 import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
-import { deliverNew, isFileOut, refuseTarget } from "./output.js";
+import { deliverNew, isFileOut, refuseTarget, reportWritten } from "./output.js";
 
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
@@ -64,10 +63,10 @@ export const addFetchCommand = commandOf(
     const connection = connectionOf(args, flags, io);
     const { app, ephemeralKey, deploymentId, out } = flags;
     const isFolder = isFolderOut(flags);
-    if (isFolder && flags.force === true) args.fault("--force requires --out FILE: a folder has to be new or empty");
+    if (isFolder && flags.force === true) args.fault("--force requires --out FILE: a folder is never replaced");
     else await refuseTarget(args, isFolder ? {} : flags);
     args.throwFaults();
-    if (isFolder) (await import("./write-whole.js")).requireEmptyFolder(out!);
+    if (isFolder) (await import("./write-whole.js")).requireFolder(out!);
     let fetched: Fetched;
     if (app !== undefined) {
       const bootProof = (await fetchLatestBootProofs([app], connection!, io))[0]!.value;
@@ -122,12 +121,12 @@ function isFolderOut({ activity, activityId, out }: Flags<"fetch">): boolean {
 async function writeEvidence(bundle: BundleFile, folder: string, what: string, io: Io): Promise<number> {
   const { bootProofs, activity } = bundle;
   const { writeFolder } = await import("./write-whole.js");
-  await writeFolder(folder, {
+  const verb = await writeFolder(folder, {
     "boot-proofs.json": jsonDocument({ bootProofs }),
     "app-proofs.json": jsonDocument({ appProofs: readActivity({ activity }).value.appProofs }),
     "activity.json": jsonDocument({ activity }),
   });
-  io.stderr.write(`${printable(`Written: ${folder}, ${saysOf({ what, evidence: bundle })}`)}\n`);
+  reportWritten(verb, folder, saysOf({ what, evidence: bundle }), io);
   return EXIT.good;
 }
 

@@ -15,8 +15,9 @@ import { type Io, RefusedError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
+import { deliverNew } from "./output.js";
 import { runProblem } from "./queue.js";
-import { requireWritable, writeWhole } from "./write-whole.js";
+import { requireWritable } from "./write-whole.js";
 
 const LOG_HELP = `
 bootproof watch --log and bootproof audit write the same file: a line of JSON for each result, with its verdict and the
@@ -209,8 +210,7 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
       return EXIT.rejected;
     }
     const note = await signCheckpoint({ origin: named.origin ?? notes.after!.origin, entries, head }, signing);
-    if (out === STDIN) io.stdout.write(note);
-    else await writeWhole(out, note, files.contents.get(out));
+    await deliverNew(note, { out, was: files.contents.get(out) }, `which signs ${entries} lines`, io);
     return EXIT.good;
   },
 );

@@ -92,6 +92,7 @@ const SIGN = {
   "--valid <duration>": "how long the version is valid, such as 14d, at most 400d",
   ...FEED,
   "--out <file>": "write the envelope to this file, as a whole or not at all (default: stdout)",
+  ...FORCE,
 } as const;
 
 /** Names the sources of `pin` that come without evidence. */

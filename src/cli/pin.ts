@@ -1,5 +1,4 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
-import { existsSync } from "node:fs";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
 import { equalBytes } from "../bytes.js";
@@ -19,7 +18,7 @@ import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
-import { IS_THERE, deliverNew, isFileOut, refuseTarget } from "./output.js";
+import { deliverNew, refuseTarget } from "./output.js";
 import { isSameFile } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -185,13 +184,6 @@ async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise
     args.fault("--max-age is for a new policy: edit maxAge in the policy of --add-to");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   await refuseTarget(args, flags);
-  refuseReplacing(args, flags);
-}
-
-/** Refuses before any work to replace a file without `--force`. A policy may always be added to itself. */
-function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): void {
-  if (isFileOut(out) && force !== true && existsSync(out) && !isSameFile(out, addTo))
-    args.fault(`--out ${out}: ${IS_THERE}`);
 }
 
 async function pin(
@@ -208,12 +200,7 @@ async function pin(
   const result =
     base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
   const was = base !== undefined && isSameFile(target, base.path) ? base.bytes : undefined;
-  await deliverNew(
-    result.text,
-    { out: target, force: flags.force === true || was !== undefined, was },
-    result.says,
-    io,
-  );
+  await deliverNew(result.text, { out: target, force: flags.force, was }, result.says, io);
   io.stderr.write([...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
 }

@@ -14,7 +14,7 @@ import { type FileOption, ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 import type { CommandName, Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
-import { deliver, refuseOut } from "./output.js";
+import { deliverNew, isFileOut, refuseTarget } from "./output.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const library = (): Promise<typeof SignedPolicies> => import("../signed-policy/index.js");
@@ -49,7 +49,7 @@ interface Making {
 async function makeVersion({ args, flags, files, io }: Making, path: string | null): Promise<number> {
   const { valid: validMs = 0 } = flags;
   if (!args.has("valid")) args.fault("--valid DURATION: expected a duration such as 12h or 14d, at most 400d");
-  await refuseOut(args, flags.out);
+  await refuseTarget(args, flags);
   args.throwFaults();
   const source = path === null ? undefined : await readPolicyFile(files, path, "POLICY");
   const signers = await fileOf(files, flags.signers, "--signers");
@@ -67,8 +67,11 @@ async function makeVersion({ args, flags, files, io }: Making, path: string | nu
     ? signPolicy({ ...next, ...before, policy, ...(signers && { signers }) })
     : renewPolicy({ ...next, feed: feed! }));
   const { name, version, warnings } = await reviewPolicy({ envelope, ...before });
-  await deliver(envelope, flags.out, io);
-  const lines = [`Version ${version} of ${name}`, ...warnings.map((text) => `warning: ${text}`)];
+  await deliverNew(envelope, flags, `version ${version} of ${name}`, io);
+  const lines = [
+    ...(isFileOut(flags.out) ? [] : [`Version ${version} of ${name}`]),
+    ...warnings.map((text) => `warning: ${text}`),
+  ];
   io.stderr.write(lines.map((line) => `${printable(line)}\n`).join(""));
   return EXIT.good;
 }

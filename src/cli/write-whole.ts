@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { equalBytes } from "../bytes.js";
+import { equalBytes, toUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { createWhole, replaceWhole, syncFolder } from "../disk/whole.js";
 import { UsageError } from "./io.js";
@@ -51,6 +51,30 @@ export async function writeWhole(path: string, text: string, was?: Uint8Array): 
   });
 }
 
+/** What became of a file or folder. */
+export type Written = "Written" | "Replaced" | "Unchanged";
+
+export interface NewTarget {
+  readonly force?: boolean | undefined;
+  /** The bytes from which the text was made, if it goes to the file that had them. */
+  readonly was?: Uint8Array | undefined;
+}
+
+/**
+ * Writes a document as {@link writeWhole} does. Another file that is there is refused, unless the text was made from it
+ * or `force` is given. One with the same bytes stays.
+ */
+export async function writeNew(path: string, text: string, { force, was }: NewTarget): Promise<Written> {
+  const { path: file, replaced } = targetOf(path);
+  const found = was ?? (replaced === null ? null : readFileSync(file));
+  if (found !== null && equalBytes(found, toUtf8(text))) return "Unchanged";
+  if (found !== null && was === undefined && force !== true) throw fault(`--out ${path}`, IS_THERE);
+  await writeWhole(path, text, was);
+  return found === null ? "Written" : "Replaced";
+}
+
+const IS_THERE = "the file is there: give --force to replace it, or choose another file";
+
 /**
  * Replaces the report of an earlier run by the text, or removes it, since a reader would take it for the result of this
  * run. Returns what became of the earlier file, if there is something to say. Never throws.
@@ -68,26 +92,35 @@ export async function replaceReport(path: string, text: string | null): Promise<
   }
 }
 
-/** Returns the folder itself, which must be new or empty. Throws {@link UsageError} for any other. */
-export function requireEmptyFolder(path: string): string {
+/** Returns the folder itself. Throws {@link UsageError} if there can be no folder. */
+export function requireFolder(path: string): string {
   return writable(path, (folder, found) => {
     if (found?.isDirectory() === false) throw new Refusal("a file, not a folder");
-    if (found !== null && readdirSync(folder).length > 0) throw new Refusal("the folder is not empty: name a new one");
     if (folder === realpathSync(".")) throw new Refusal("the current folder would be replaced: name another one");
   }).path;
 }
 
-/** Makes a folder with these files, by name. Rejects with {@link UsageError}, and then leaves nothing behind. */
-export async function writeFolder(path: string, files: Readonly<Record<string, string>>): Promise<void> {
-  const folder = requireEmptyFolder(path);
+/**
+ * Makes a folder with these files, by name. One that has exactly these files stays; any other has to be empty. Rejects
+ * with {@link UsageError}, and then leaves nothing behind.
+ */
+export async function writeFolder(path: string, files: Readonly<Record<string, string>>): Promise<Written> {
+  const folder = requireFolder(path);
   const beside = `${folder}.${randomUUID()}.tmp`;
   try {
+    const found = orNull(() => readdirSync(folder).sort());
+    if (found !== null && found.length > 0) {
+      const isSame = (name: string): boolean => equalBytes(readFileSync(join(folder, name)), toUtf8(files[name]!));
+      if (found.join() === Object.keys(files).sort().join() && found.every(isSame)) return "Unchanged";
+      throw new Refusal("the folder has other files: name a new one");
+    }
     await mkdir(beside);
     for (const [name, text] of Object.entries(files)) await createWhole(join(beside, name), text);
     // Windows renames a folder to a new name only.
-    if (statOf(folder) !== null) await rmdir(folder);
+    if (found !== null) await rmdir(folder);
     await rename(beside, folder);
     await syncFolder(dirname(folder));
+    return "Written";
   } catch (error) {
     throw fault(path, `not written: ${reasonOf(error)}`);
   } finally {

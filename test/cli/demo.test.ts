@@ -87,7 +87,9 @@ describe("the demo", () => {
   });
 
   it("refuses a folder with files, a file, and other words", async () => {
-    await refused(2, bootproof(["demo", "--out", folder]), "the folder is not empty: name a new one");
+    expect(await bootproof(["demo", "--out", folder], { now: "2031-01-01T00:00:00Z" })).toMatchObject({ code, stdout });
+    writeFileSync(join(folder, "policy.json"), "{}");
+    await refused(2, bootproof(["demo", "--out", folder]), "the folder has other files: name a new one");
     const file = join(newFolder(), "file");
     writeFileSync(file, "");
     await refused(2, bootproof(["demo", "--out", file]), "a file, not a folder");

@@ -185,8 +185,8 @@ describe("log checkpoint", () => {
   });
 
   it.each<[string, string | null, string, number, RegExp]>([
-    ["where there is no note", null, "$all $sign", 0, /^$/],
-    ["the same note", note.ten, "$all $sign", 0, /^$/],
+    ["where there is no note", null, "$all $sign", 0, /^Written: \S+, which signs 10 lines$/],
+    ["the same note", note.ten, "$all $sign", 0, /^Unchanged: /],
     ["a newer note: the log was cut", note.ten, "$one $two $sign", 1, /lines 1 to 8, and the checkpoint is of line 10/],
     ["a note of another log", note.fourOfOther, "$all $sign", 1, /line 4: its hash is .*, and the checkpoint has/],
     [
@@ -199,10 +199,10 @@ describe("log checkpoint", () => {
     ["a file that is no note", noNote, "$all $sign", 2, /expected a signed note/],
     ["where a file is missing", null, "$one $three $sign", 1, /^BROKEN: .*: line 5: it has the number 9/],
     ["where the first file is missing", null, "$two $three $sign", 1, /^INCOMPLETE: .*: lines 1 to 4, which are in/],
-    ["with an archived beginning", note.eight, "$three $sign --after $eight", 0, /^$/],
+    ["with an archived beginning", note.eight, "$three $sign --after $eight", 0, /^Replaced: /],
     ["where more is missing", null, "$three $sign --after $four", 1, /line 5: it has the number 9/],
     ["with a note of another log", null, "$all $sign --after $fourOfOther", 1, /line 4: its hash is .*checkpoint has/],
-    ["a new key in place of the old one", note.eight, "$all $rotated", 0, /^$/],
+    ["a new key in place of the old one", note.eight, "$all $rotated", 0, /^Replaced: /],
     ["a new key without the old one", note.eight, "$all --key $newPrivate", 1, /not signed by this key/],
   ])("replaces at --out, or does not: %s", async (_, there, args, code, words) => {
     const before = there === null ? null : readFileSync(there, "utf8");

@@ -94,7 +94,7 @@ describe("fetch", () => {
       ["fetch --app signer $to --out $other --force", 0, "Replaced: ", newest],
       ["fetch --app signer $to --out $in", 2, "a directory, not a file"],
       ["fetch --app signer $to --force", 2, "--force requires --out FILE"],
-      ["fetch --activity-id $id $to --out $in/folder --force", 2, "a folder has to be new or empty"],
+      ["fetch --activity-id $id $to --out $in/folder --force", 2, "a folder is never replaced"],
     ] as const)
       await check(row, names);
   });
@@ -110,7 +110,9 @@ describe("fetch", () => {
       expect(readdirSync(join(at, out)).sort()).toEqual(["activity.json", "app-proofs.json", "boot-proofs.json"]);
       for (const files of ["--app-proof $out/app-proofs.json", "--activity $out/activity.json"])
         await having(names)(`verify --boot-proof $out/boot-proofs.json ${files} --policy $policy`, 0);
-      await having(names)("fetch --activity-id $id --out $out $to", 2, "the folder is not empty");
+      await having(names)("fetch --activity-id $id --out $out $to", 0, "Unchanged: $out, an activity and its 3");
+      writeFileSync(join(at, out, "activity.json"), "{}");
+      await having(names)("fetch --activity-id $id --out $out $to", 2, "the folder has other files");
     }
     expect(readdirSync(at).sort()).toEqual(["empty", "new", "with-slash"]);
     const names = { ...N, at };

@@ -58,14 +58,19 @@ describe("from a boot proof", () => {
   it("replaces a file with --force only, or if it is the policy to which it adds", async () => {
     const THERE = "the file is there: give --force to replace it";
     for (const [more, code, says] of [
-      ["--out $path", 2, THERE],
+      ["--out $other", 2, THERE],
+      ["--out $path", 0, "Unchanged: $path, which pins", "These"],
       ["--force", 2, "--force requires --out FILE"],
       ["--force --add-to $path", 2, "--force requires --out FILE"],
       ["--add-to $other --out $path", 2, THERE],
-      ["--out $path --force", 0, "These"],
-      ["--add-to $path --out $path", 0, "These"],
+      ["--add-to $other --out $other", 0, "Unchanged: $other, with no deployment added"],
+      ["--out $other --force", 0, "Replaced: $other", "These"],
     ] as const)
-      await having({ path: fileOf(PINNED), other: fileOf(PINNED) })(`pin --boot-proof $boot ${more}`, code, says);
+      await having({ path: fileOf(PINNED), other: fileOf(JSON.stringify(policyIn({ stdout: PINNED }))) })(
+        `pin --boot-proof $boot ${more}`,
+        code,
+        says,
+      );
   });
 
   it("keeps another trust anchor in the policy", async () => {

@@ -113,7 +113,9 @@ describe("a roll-out", () => {
   });
 
   it("shows which keys sign from then on, where the set changes", async () => {
-    await on(1)("policy sign $policy --feed $feed --signers $other --key $mallory --valid 9d --out $v2", 0);
+    const sign = "policy sign $policy --feed $feed --signers $other --key $mallory --valid 9d --out $v2";
+    await on(1)(sign, 2, "the file is there: give --force");
+    await on(1)(`${sign} --force`, 0, "Replaced: $v2, version 2 of prod/signer");
     const { stdout } = await on(1)(
       "policy review $v2 --feed $feed",
       0,
@@ -184,7 +186,7 @@ describe("a key service", () => {
   });
 
   it("of a team without keys of their own begins with a draft, which only its signers read", async () => {
-    await on(1)("policy sign $looser --feed $feed --valid 14d --out $v2", 0);
+    await on(1)("policy sign $looser --feed $feed --valid 14d --out $v2 --force", 0);
     expect(signaturesIn(v2)).toEqual([]);
     await run("policy review $v2 --feed $feed", 0, "signed by nobody");
     await on(1)(PUBLISH, 2, "signatures");

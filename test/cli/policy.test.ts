@@ -76,12 +76,7 @@ describe("pin --out", () => {
     expect((await pin("pin --boot-proof $boot --out $path", 0, 'Written: $path, which pins "$first"')).stdout).toBe("");
     expect(text(path)).toBe(PINNED);
     expect((await pin("pin --boot-proof $boot --out -", 0, "!Written")).stdout).toBe(PINNED);
-    await pin(
-      "pin --boot-proof missing.json --out $path",
-      2,
-      "$path: the file is there: give --force",
-      "!missing.json",
-    );
+    await pin("pin --boot-proof $boot --out $path", 0, 'Unchanged: $path, which pins "$first"');
     const says = 'Replaced: $path, which pins "signer r2025.9.3"';
     await pin("pin --release $release --app signer --out $path --force", 0, says);
     expect(names(path)).toEqual(["signer r2025.9.3"]);

@@ -134,6 +134,8 @@ describe("writing a folder whole", () => {
       if (name === "link") fs.rmSync(join(at, "empty/a.json"));
       await writeFolder(join(at, name), { "a.json": name });
       expect(readFileSync(join(at, name, "a.json"), "utf8")).toBe(name);
+      expect(await writeFolder(join(at, name), { "a.json": name })).toBe("Unchanged");
+      await expect(writeFolder(join(at, name), { "a.json": "" })).rejects.toThrow("the folder has other files");
     }
     expect([readdirSync(at).sort(), modeOf(join(at, "new"))]).toEqual([
       ["empty", "link", "new"],
@@ -142,7 +144,7 @@ describe("writing a folder whole", () => {
   });
 
   it.each([
-    ["a folder with a file", (at: string) => at, "the folder is not empty"],
+    ["a folder with a file", (at: string) => at, "the folder has other files: name a new one"],
     ["a file", (at: string) => join(at, "file"), "a file, not a folder"],
     ["a folder that cannot be made", (at: string) => join(at, "none/folder"), "there is no such folder"],
     ["a name that is no name", (at: string) => join(at, "x".repeat(300)), "not written: "],
