@@ -11,7 +11,7 @@ export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
 
-/** `fails` has the checks of app proofs and tokens that fail: none if only the answer and the request differ. */
+/** `fails` has the checks that fail for a caller who compares the answer with the request: none if no proof came. */
 export interface AuthFault extends Pick<LabFault, "name" | "what" | "fails"> {
   /** The operations of the auth proxy that show the fault. */
   readonly operations: readonly string[];

@@ -285,7 +285,7 @@ const HUGE = 8 * 1024 * 1024;
 const NEW_WALLET = ["create_wallet"];
 const ACCOUNTS = ["list_wallet_accounts", "get_wallet_account"];
 const SIGNS_PAYLOADS = ["sign_raw_payload", "sign_raw_payloads", VERIFIED_CALLS];
-const SIGN_UP = { needs: ["signup", "signup_v2"], fails: [] };
+const SIGN_UP = { needs: ["signup", "signup_v2"], fails: ["app.request"] } as const;
 const LOG_IN = { needs: ["oauth_login", "otp_login", "otp_login_v2"] };
 const TARGET = { needs: ["otp_init_v2"] };
 
@@ -721,6 +721,7 @@ export const LIES = {
     "signup-of-another": {
       ...SIGN_UP,
       what: "the answer is another user's genuine sign-up of an hour ago, with as many accounts",
+      fails: ["app.time"],
       forge: ({ at }) => ({ at: new Date(at.getTime() - 2 * HOUR) }),
       auth: ofWallets((answer, { request, sign, now }) => {
         const { accounts } = request["wallet"] as unknown as { readonly accounts: readonly Account[] };
@@ -736,6 +737,7 @@ export const LIES = {
     "signup-without-wallet": {
       ...SIGN_UP,
       what: "the answer has no wallet and no app proofs, as if no wallet had been requested",
+      fails: [],
       auth: (answer) => ({ ...otherMembers(answer, "wallet"), appProofs: [] }),
     },
     "signup-account-missing": {
@@ -766,6 +768,7 @@ export const LIES = {
     "signup-proofs-missing": {
       ...SIGN_UP,
       what: "the answer has a wallet, and no member appProofs",
+      fails: [],
       auth: (answer) => otherMembers(answer, "appProofs"),
     },
     "signup-proof-broken": {

@@ -1,20 +1,11 @@
 /** What refuses each of the lab's faults of the auth proxy: all failed checks, or the message where no report is. */
-export const REFUSED: Readonly<Record<string, readonly string[] | RegExp>> = {
-  "signup-of-another": ["app.time"],
+import { AUTH_FAULTS, type FaultName } from "../../src/lab/index.js";
+
+const MESSAGES: Partial<Record<FaultName, RegExp>> = {
   "signup-without-wallet": /a wallet was requested, and the answer has none; the answer has no app proofs/,
-  "signup-account-missing": ["app.request"],
-  "signup-addresses-exchanged": ["app.request"],
-  "signup-proof-of-another-organization": ["app.request"],
-  "signup-proof-of-another-wallet": ["app.request"],
-  "signup-proof-missing": ["app.request"],
   "signup-proofs-missing": /the answer has no app proofs/,
-  "signup-proof-broken": ["app.signature"],
-  "signup-organization-again": ["app.request"],
-  "session-for-another-key": ["token.expected"],
-  "session-by-another-key": ["token.signature"],
-  "session-expired": ["token.expiry"],
-  "session-of-another-organization": ["token.expected"],
-  "session-is-otp-token": ["token.decode", "token.signature"],
-  "otp-target-by-another-key": ["token.signature"],
-  "otp-target-with-user": ["token.decode"],
 };
+
+export const REFUSED: Readonly<Record<string, readonly string[] | RegExp>> = Object.fromEntries(
+  AUTH_FAULTS.map(({ name, fails }) => [name, MESSAGES[name] ?? fails]),
+);

@@ -86,7 +86,7 @@ describe("a fault of the lab", () => {
   };
 
   it("is in this table", () => {
-    expect(Object.keys(REFUSED).sort()).toEqual(AUTH_FAULTS.map(({ name }) => name).sort());
+    for (const { name, fails } of AUTH_FAULTS) expect(Array.isArray(REFUSED[name]), name).toBe(fails.length > 0);
   });
 
   it.each(Object.entries(REFUSED))(

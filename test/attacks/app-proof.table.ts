@@ -21,6 +21,7 @@ import {
   forge,
   hex,
   lab,
+  lie,
   otherLab,
   put,
   withActivity,
@@ -40,7 +41,7 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ["boot proofs inside it, under a name of no evidence", (json) => ({ ...json, boot: [{ qosManifestB64: "" }] })],
   ["an activity inside it", put("activity", {})],
   ["other app proofs inside it", put("appProofs", [])],
-  ["another scheme", put("scheme", "SIGNATURE_SCHEME_TK_API_P256")],
+  ["another scheme", lie("another-scheme").alterAppProof!.json!],
   ["the scheme in lower case", put("scheme", "signature_scheme_ephemeral_key_p256")],
   ["an empty scheme", put("scheme", "")],
   ["a key of 129 bytes", put("publicKey", hex(key).slice(2))],
@@ -67,7 +68,7 @@ const notProofs: [string, unknown][] = [
 ];
 
 const signatures: Readonly<Record<string, AppProofAlterations>> = {
-  "of another key": { signer: otherKey },
+  "of another key": lie("another-signer").alterAppProof!,
   "of the encryption key": { signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption } },
   "with a bit of r turned over": { signature: (signature) => flip(signature, 0) },
   "with a bit of s turned over": { signature: (signature) => flip(signature) },
@@ -104,7 +105,7 @@ const signatures: Readonly<Record<string, AppProofAlterations>> = {
 
 /** Valid signatures, by a key that is not the attested one. */
 const foreignKeys: [string, Alterations, readonly CheckId[]][] = [
-  ["another key", appProof({ signer: otherKey, json: put("publicKey", hex(otherKey.publicKey)) }), ["app.key"]],
+  ["another key", lie("unattested-key"), ["app.key"]],
   [
     "another encryption half",
     appProof({ json: put("publicKey", hex(concatBytes(otherKey.publicKey.subarray(0, 65), key.subarray(65)))) }),
@@ -148,7 +149,7 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["a comment", text((json) => `/* */${json}`)],
   ["single quotes", text((json) => json.replaceAll('"', "'"))],
   ["a byte order mark", text((json) => `\ufeff${json}`)],
-  ["type twice", text((json) => json.replace("{", '{"type":"APP_PROOF_TYPE_OTHER",'))],
+  ["type twice", lie("duplicated-payload-member").alterAppProof!],
   ["address twice", text((json) => json.replace('"address":', '"address":"0x00","address":'))],
   ["address twice, once escaped", text((json) => json.replace('"address":', '"\\u0061ddress":"0x00","address":'))],
   ["a lone surrogate", text((json) => json.replace('"address":"', '"address":"\\ud800'))],
@@ -217,7 +218,7 @@ const times: [string, Alterations][] = [
   ["a year before the boot document", { ...legacy, ...timestamp(new Date("2025-03-04T00:00:00Z")) }],
   ["in 1970", { ...legacy, ...timestamp(new Date(0)) }],
   ["a millisecond more than a minute in the future", timestamp(new Date(NOW.getTime() + 60_001))],
-  ["a year in the future", timestamp(new Date("2027-03-04T00:00:00Z"))],
+  ["a year in the future", lie("future-proof")],
 ];
 
 /** The activity alone, which carries its app proofs. */
@@ -276,7 +277,7 @@ const requests: Attack[] = [
   ofActivity("of other parameters than were asked", { ...ASKED, parameters: { walletName: "x" } }),
   {
     ...ofActivity("that is not completed, where it was asked for", ASKED),
-    forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") },
+    forge: lie("not-completed"),
   },
   {
     ...ofActivity("that waits for votes, without result and app proofs", { ...ASKED, addresses: ["0x01"] }),

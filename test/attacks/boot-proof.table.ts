@@ -357,11 +357,6 @@ function ambiguousTail(): PivotManifest {
 const noVersion = drop("qosManifestVersion");
 const otherManifest: Manifest = { ...whole.manifest, namespace: { ...whole.manifest.namespace, nonce: 8 } };
 const otherHash = manifestHash(otherManifest);
-const otherEnvelope = {
-  manifest: otherManifest,
-  manifestSetApprovals: [approve(otherHash, alice), approve(otherHash, bob)],
-  shareSetApprovals: [],
-};
 const v1Manifest = makeManifest("v1", lab.manifestParts());
 
 const versions: Attack[] = [
@@ -432,7 +427,7 @@ const versions: Attack[] = [
   },
   {
     name: "an envelope of a newer manifest of the same set",
-    forge: { alterManifest: { envelope: () => otherEnvelope } },
+    forge: lie("another-envelope"),
     fails: ["envelope.manifest"],
   },
   {
@@ -545,13 +540,7 @@ const approvalAttacks: [string, Alterations][] = [
   ["enough, and one member twice", approvals((list, hash) => [...list, approve(hash, bob)])],
   ["one of an outsider", approvals(([first], hash) => [first!, approve(hash, mallory)])],
   ["enough, and one of an outsider", approvals((list, hash) => [...list, approve(hash, mallory)])],
-  [
-    "an outsider's key under a member's alias",
-    approvals(([first], hash) => [
-      first!,
-      { ...approve(hash, mallory), member: { ...quorumMember(mallory), alias: "bob" } },
-    ]),
-  ],
+  ["an outsider's key under a member's alias", lie("outsider-approval")],
   [
     "a member's key under another alias",
     firstApproval((approval) => ({ member: { ...approval.member, alias: "mallory" } })),
@@ -763,7 +752,7 @@ const binding: Attack[] = [
     forge: attested(value),
     fails: ["bind.key"],
   })),
-  { name: "a nonce", forge: field("nonce", Uint8Array.of(1, 2, 3, 4)), fails: ["bind.nonce"] },
+  { name: "a nonce", forge: lie("nonce-present"), fails: ["bind.nonce"] },
   {
     name: "a nonce of no byte, where one was asked for",
     forge: field("nonce", new Uint8Array()),

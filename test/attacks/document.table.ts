@@ -107,7 +107,6 @@ const structure: [string, Alterations][] = [
 
 /** Every one of these headers has a valid signature. */
 const headers: [string, DocumentEdits][] = [
-  ["ES256", protectedBytes("a10126")],
   ["ES512", protectedBytes("a1013823")],
   ["EdDSA", protectedBytes("a10127")],
   ["HMAC 256", protectedBytes("a10105")],
@@ -154,7 +153,7 @@ const signatures: [string, Alterations][] = [
   ["of the instance certificate's key", document({ signer: lab.pki.chainSpecs(AT)[CHAIN.instance]!.key })],
   ["of the root's key", document({ signer: lab.pki.rootSpec.key })],
   ["with a bit of r turned over", document({ signature: (signature) => flip(signature, 0) })],
-  ["with a bit of s turned over", document({ signature: (signature) => flip(signature) })],
+  ["with a bit of s turned over", lie("altered-document")],
   [
     "with r and s exchanged",
     document({ signature: (signature) => concatBytes(signature.subarray(48), signature.subarray(0, 48)) }),
@@ -426,11 +425,10 @@ const dated: [string, Judgement][] = [
 
 export const DOCUMENT_ATTACKS: readonly Attack[] = [
   ...failing("cose.structure", "", structure),
-  ...failing(
-    "cose.algorithm",
-    "protected or unprotected header: ",
-    headers.map(([name, alter]) => [name, document(alter)]),
-  ),
+  ...failing("cose.algorithm", "protected or unprotected header: ", [
+    ["ES256", lie("another-algorithm")],
+    ...headers.map(([name, alter]): [string, Alterations] => [name, document(alter)]),
+  ]),
   ...failing("cose.signature", "signature ", signatures),
   ...failing("doc.structure", "document: ", [...fields, ...encodings]),
   // Where a certificate other than the leaf fails, the document's signature is still checked, and valid.

@@ -21,6 +21,7 @@ import {
   forge,
   hex,
   lab,
+  lie,
   put,
   withActivity,
   named,
@@ -84,7 +85,7 @@ const inside = (change: (content: Uint8Array) => Uint8Array): Alterations =>
 
 /** They are refused before anything is computed: DER has one encoding of each signature. */
 const malformed: Readonly<Record<string, Alterations>> = {
-  "a zero before a positive r": encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s))),
+  "a zero before a positive r": lie("der-leading-zero"),
   "two zeros before r": encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true),
   "a zero before s": encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s))),
   "a negative r": encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true),
@@ -97,7 +98,7 @@ const malformed: Readonly<Record<string, Alterations>> = {
   "an empty r": encoded((_, s) => derSequence(integer(), positiveInteger(s))),
   "r alone": encoded((r) => derSequence(positiveInteger(r))),
   "three integers": encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s))),
-  "bytes after it": signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO)),
+  "bytes after it": lie("der-trailing-bytes"),
   "itself after it": signature((message) => {
     const whole = inDer(qosSign(own, message));
     return concatBytes(whole, whole);

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, Forge, labDeployment } from "../../src/lab/forge.js";
-import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
+import { generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
 import { toUtf8 } from "../../src/bytes.js";
 import {
   type Alterations,
@@ -13,6 +13,7 @@ import {
   forge,
   hex,
   lab,
+  lie,
   inManifest,
   manifest,
   pcr,
@@ -200,14 +201,7 @@ const byStrangers: Attack[] = [
 
 /** Valid, approved and signed evidence of something else than what is pinned. */
 const deviations: [string, Alterations, Attack["fails"][number]][] = [
-  [
-    "another image",
-    {
-      ...inManifest("enclave", { pcr0: otherPcr }),
-      ...pcr(0, otherPcr),
-    },
-    "policy.pcrs",
-  ],
+  ["another image", lie("another-release"), "policy.pcrs"],
   [
     "another role",
     {
@@ -216,20 +210,11 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     },
     "policy.pcrs",
   ],
-  ["another binary", inManifest("pivot", { hash: new Uint8Array(32).fill(7) }), "policy.pivot"],
-  ["another namespace", inManifest("namespace", { name: "lab/notary" }), "policy.namespace"],
+  ["another binary", lie("another-binary"), "policy.pivot"],
+  ["another namespace", lie("another-namespace"), "policy.namespace"],
   ["an older manifest", inManifest("namespace", { nonce: 6 }), "policy.nonce"],
-  ["another quorum key", inManifest("namespace", { quorumKey: otherKey.publicKey }), "policy.quorum-key"],
-  [
-    "a manifest set of others, who approved",
-    {
-      alterManifest: {
-        manifest: (value) => ({ ...value, manifestSet: memberSet(2, others) }),
-        approvals: (_, hash) => others.map((member) => approve(hash, member)),
-      },
-    },
-    "policy.manifest-set",
-  ],
+  ["another quorum key", lie("another-quorum-key"), "policy.quorum-key"],
+  ["a manifest set of others, who approved", lie("another-manifest-set"), "policy.manifest-set"],
   [
     "one more in the manifest set",
     manifest(({ manifestSet }) => ({
@@ -238,13 +223,7 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     "policy.manifest-set",
   ],
   ["a lower threshold", inManifest("manifestSet", { threshold: 1 }), "policy.manifest-set"],
-  [
-    "another share set",
-    {
-      alterManifest: { manifest: (value) => ({ ...value, shareSet: memberSet(2, others) }), shareApprovals: () => [] },
-    },
-    "policy.share-set",
-  ],
+  ["another share set", lie("another-share-set"), "policy.share-set"],
   ["a lower share threshold", inManifest("shareSet", { threshold: 1 }), "policy.share-set"],
   ["an enclave in its setup", { generation: "setup", payloads: [] }, "policy.commitment"],
   ["another label", { bootProof: put("enclaveApp", "notary") }, "policy.labels"],
@@ -269,7 +248,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
   })),
   ...named<Attack>({
     "runs: a legacy enclave, where live is pinned": {
-      forge: { generation: "legacy" },
+      forge: lie("legacy-enclave"),
       judge: { deployments: (all) => [{ ...all, commitment: "live" }] },
       fails: ["policy.deployment", "policy.commitment"],
     },

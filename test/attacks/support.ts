@@ -27,7 +27,8 @@ import {
   labDeployment,
   labPolicy,
 } from "../../src/lab/forge.js";
-import type { Behaviour, TargetEnclave } from "../../src/lab/behaviour.js";
+import { type ApplicationLie, proofOf, readForm, sign } from "../../src/lab/application-proofs.js";
+import type { Answering, Behaviour, TargetEnclave } from "../../src/lab/behaviour.js";
 import type { FaultName } from "../../src/lab/faults.js";
 import type { KeyPair } from "../../src/lab/keys.js";
 import { LIES } from "../../src/lab/lies.js";
@@ -120,9 +121,22 @@ export interface Accepted {
 
 const LIES_BY_NAME: Readonly<Record<FaultName, Behaviour>> = LIES;
 
-/** What a lie of the lab's boots alters. */
+/** What a lie of the lab alters: of a boot, of an app proof, or of an activity. */
 export function lie(name: FaultName): Alterations {
-  return LIES_BY_NAME[name].forge!({ at: AT, key: lab.ephemeralKey, forge: lab } as TargetEnclave);
+  const { forge, appProof, appProofs, activity, application } = LIES_BY_NAME[name];
+  const [target, answering] = [{ at: AT, key: lab.ephemeralKey, forge: lab } as TargetEnclave, {} as Answering];
+  return {
+    ...forge?.(target),
+    ...(appProof && { alterAppProof: appProof(target, answering) }),
+    ...(appProofs && { alterAppProof: { json: (json) => appProofs([json], answering)[0]! } }),
+    ...(activity && { activity: (json) => activity(json, answering) }),
+    ...(application && { alterAppProof: { json: (json) => ofApplication(json, application) } }),
+  };
+}
+
+function ofApplication({ proofPayload }: JsonObject, application: ApplicationLie): JsonObject {
+  const signed = sign(lab.ephemeralKey, proofPayload as string, application);
+  return proofOf(signed, readForm("form", {}), {}, application);
 }
 
 /** Rows of a table by their names. */

@@ -140,7 +140,7 @@ describe("bootproof lab", () => {
     expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(names);
     for (const [name, end] of [
       ["session-expired", " (token.expiry) [auth proxy: oauth_login, otp_login, otp_login_v2]"],
-      ["signup-proof-missing", " (request) [auth proxy: signup, signup_v2]"],
+      ["signup-proof-missing", " (app.request) [auth proxy: signup, signup_v2]"],
       ["feed-gap", " a version is missing (version) [signed policy]"],
       ["feed-expired", " (not refused) [signed policy]"],
       ["swapped-addresses", " [create_wallet]"],
