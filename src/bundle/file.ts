@@ -8,15 +8,17 @@ import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput, otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { MemberReader, instantMember } from "../decode/json-members.js";
+import { MemberReader, jsonList } from "../decode/json-members.js";
 import {
   flag,
+  instant,
   list as listOf,
   nullable,
   object,
   objectOf,
   oneOf,
   optional,
+  placeIn,
   readShape,
   text,
 } from "../decode/shapes.js";
@@ -94,7 +96,7 @@ export function isBundle(json: unknown): boolean {
  */
 export function decodeBundle(input: unknown): Bundle {
   const faults = new FaultList();
-  const reader = MemberReader.of(jsonInput(input), "", faults);
+  const reader = MemberReader.of(jsonInput(input), placeIn(faults));
   const bundle = reader && bundleOf(reader);
   if (bundle === undefined || faults.length > 0) throw new MalformedError("bundle", faults);
   return bundle;
@@ -146,7 +148,7 @@ export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bu
 }
 
 function list(reader: MemberReader, name: string, most: number): JsonValue[] | undefined {
-  const items = reader.array(name, (value) => value);
+  const items = reader.read(name, jsonList);
   return items && items.length > most ? reader.fault(name, `${items.length} entries, expected at most ${most}`) : items;
 }
 
@@ -160,13 +162,12 @@ function judgementOf(reader: MemberReader): Judgement | null {
     return null;
   }
   if (names.length < 3) reader.fault("", `${names.join(" and ")}: expected all of now, policy and report, or none`);
-  const now = instantMember(reader, "now");
+  const now = reader.read("now", instant);
   const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
   const report = reader.nested("report");
-  const own = readShape(bundleOptions, options ?? {}, reader.at("options"));
-  reader.faults.push(...own.faults);
-  if (!now || !report || policy === undefined || !own.value) return null;
-  return { now, policy, report: report.object, options: own.value };
+  const own = bundleOptions.read(options ?? {}, reader.place.at("options"));
+  if (now === undefined || report === undefined || policy === undefined) return null;
+  return { now: new Date(now), policy, report: report.object, options: own };
 }
 
 function packedPolicy(reader: MemberReader): Policy | undefined {

@@ -7,7 +7,8 @@ import { evidenceBeside } from "./evidence-members.js";
 import { type NamesRead, collectFoldedNames } from "./folded-names.js";
 import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject } from "./json.js";
-import { MemberReader } from "./json-members.js";
+import { MemberReader, jsonList } from "./json-members.js";
+import { placeIn, text } from "./shapes.js";
 import { equalJson } from "./json-numbers.js";
 
 export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
@@ -62,19 +63,19 @@ export function decodeActivity(input: unknown): Activity {
 /** Tolerant form of {@link decodeActivity}, for a parsed value. */
 export function readActivity(input: unknown): Reading<Activity> {
   const faults = evidenceBeside(input, "activity");
-  const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
+  const reader = MemberReader.of(unwrap(input, "activity"), placeIn(faults));
   if (reader === undefined) return { value: {}, faults };
   const outcome = outcomeReader(reader);
   if (outcome !== reader) {
-    faults.pushAll(evidenceBeside(outcome.object, "activity", outcome.path));
+    faults.pushAll(evidenceBeside(outcome.object, "activity", outcome.place.path));
     refuseContradiction(reader, outcome);
   }
   faults.pushAll(foldedNames(reader.object));
   const value = {
-    id: reader.string("id"),
-    organizationId: reader.string("organizationId"),
-    status: reader.string("status"),
-    type: reader.string("type"),
+    id: reader.read("id", text),
+    organizationId: reader.read("organizationId", text),
+    status: reader.read("status", text),
+    type: reader.read("type", text),
     fingerprint: textOrNull(outcome.get("fingerprint") ?? reader.get("fingerprint")),
     requestedAt: requestTime(outcome) ?? requestTime(reader),
     intent: outcome.nested("intent")?.object,
@@ -135,7 +136,7 @@ function objectOf(value: JsonValue | undefined): JsonObject | undefined {
 
 function outcomeReader(reader: MemberReader): MemberReader {
   const { repetition } = outcomeOf(reader.object);
-  return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
+  return repetition === undefined ? reader : new MemberReader(repetition, reader.place.at("result").at("activity"));
 }
 
 /**
@@ -178,7 +179,7 @@ function milliseconds(nanos: JsonValue | undefined): number {
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;
-  const lists = holders.map((holder) => holder.array("appProofs", (value) => value));
+  const lists = holders.map((holder) => holder.read("appProofs", jsonList));
   if (!lists.every((list) => list !== undefined)) return undefined;
   const list = equalJson(lists[0], lists[1]) ? lists[0]! : lists.flat();
   if (list.length > MAX_APP_PROOFS)

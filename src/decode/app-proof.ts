@@ -1,6 +1,6 @@
 /** Decoding of app proofs, which are payloads signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { plain, typedOptions } from "./options.js";
-import { type Shape, optional } from "./shapes.js";
+import { type Shape, optional, placeIn, text } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { APP_PROOF_SCHEME, KNOWN_PAYLOAD_TYPES } from "./app-proof-limits.js";
@@ -9,7 +9,7 @@ import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
 import { copyPlain, jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
-import { MemberReader, decimalMember, hexMember } from "./json-members.js";
+import { MemberReader, decimal, hexBytes } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
@@ -40,16 +40,16 @@ export function decodeAppProof(input: unknown): AppProof {
 /** Tolerant form of {@link decodeAppProof}, for a parsed value. */
 export function readAppProof(input: unknown): Reading<AppProof> {
   const faults = evidenceBeside(input, "app proof");
-  const reader = MemberReader.of(input, "", faults);
+  const reader = MemberReader.of(input, placeIn(faults));
   if (reader === undefined) return { value: {}, faults };
-  const scheme = reader.string("scheme");
+  const scheme = reader.read("scheme", text);
   const value = {
     scheme:
       scheme === undefined || scheme === APP_PROOF_SCHEME
         ? scheme
         : reader.fault("scheme", `expected ${APP_PROOF_SCHEME}`),
     publicKey: publicKeyOf(reader),
-    proofPayload: reader.string("proofPayload"),
+    proofPayload: reader.read("proofPayload", text),
     signature: signatureOf(reader),
   };
   if (hasOtherNames(reader.object)) faults.push({ path: "", message: OTHER_NAMES });
@@ -59,14 +59,14 @@ export function readAppProof(input: unknown): Reading<AppProof> {
 const KEY_LENGTHS: readonly number[] = [QOS_PUBLIC_KEY_LENGTH, P256_POINT_LENGTH];
 
 function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
-  const key = hexMember(reader, "publicKey");
+  const key = reader.read("publicKey", hexBytes);
   if (key === undefined || KEY_LENGTHS.includes(key.length)) return key;
   const wanted = `expected ${2 * QOS_PUBLIC_KEY_LENGTH} (the whole key) or ${2 * P256_POINT_LENGTH} (its signing half)`;
   return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
 }
 
 function signatureOf(reader: MemberReader): Uint8Array | undefined {
-  const bytes = hexMember(reader, "signature");
+  const bytes = reader.read("signature", hexBytes);
   return bytes && (rawAppSignature(bytes) ?? reader.fault("signature", noSignature(bytes)));
 }
 
@@ -269,7 +269,7 @@ function readAppProofPayload(
   untimed: readonly string[],
 ): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
-  const reader = MemberReader.of(json, "", faults);
+  const reader = MemberReader.of(json, placeIn(faults));
   if (reader === undefined) return { value: {}, faults };
   const type = typeOf(reader);
   const isUntimed = type !== undefined && untimed.includes(type) && !Object.hasOwn(reader.object, "timestampMs");
@@ -290,15 +290,15 @@ function readAppProofPayload(
 
 function typeOf(reader: MemberReader): string | undefined {
   if (reader.get("type") === undefined) return reader.fault("type", "missing: the application has to name a type");
-  return reader.string("type");
+  return reader.read("type", text);
 }
 
 function timestampOf(reader: MemberReader, type: string | undefined): number | undefined {
   if (!Object.hasOwn(reader.object, "timestampMs") && !KNOWN_PAYLOAD_TYPES.includes(type ?? ""))
     return reader.fault("timestampMs", "missing: only a policy can allow that (appProofs.untimed)");
-  const text = decimalMember(reader, "timestampMs");
-  if (text === undefined) return undefined;
-  return Number(text) <= MAX_TIME_MS ? Number(text) : reader.fault("timestampMs", "out of range");
+  const digits = reader.read("timestampMs", decimal);
+  if (digits === undefined) return undefined;
+  return Number(digits) <= MAX_TIME_MS ? Number(digits) : reader.fault("timestampMs", "out of range");
 }
 
 function addressDerivation(payload: MemberReader): AddressDerivationProof | undefined {
@@ -328,13 +328,13 @@ const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrgan
 
 /** Reads a member that must not be empty. Protobuf's JSON does not distinguish an empty member from a missing one. */
 function requiredString(reader: MemberReader, name: string): string {
-  const text = reader.string(name) ?? "";
-  if (text === "" && reader.get(name) === "") reader.fault(name, "empty");
-  return text;
+  const value = reader.read(name, text) ?? "";
+  if (value === "" && reader.get(name) === "") reader.fault(name, "empty");
+  return value;
 }
 
 /** Reads members that may be missing. Protobuf's JSON writes a missing one as empty, too. */
 function optionalStrings(reader: MemberReader, names: readonly string[]): Readonly<Record<string, string>> {
-  const textOf = (name: string): string => (reader.get(name) === undefined ? "" : (reader.string(name) ?? ""));
-  return Object.fromEntries(names.map((name) => [name, textOf(name)]).filter(([, text]) => text !== ""));
+  const textOf = (name: string): string => reader.read(name, optional(text)) ?? "";
+  return Object.fromEntries(names.map((name) => [name, textOf(name)]).filter(([, value]) => value !== ""));
 }

@@ -1,6 +1,6 @@
 /** Decoding of the service's boot proofs (client/README.md, "Boot proofs") and provisioning details (README.md). */
 import { equalBytes, toUtf8 } from "../bytes.js";
-import { type Reading, requireWhole } from "../errors.js";
+import { type Fault, type Reading, requireWhole } from "../errors.js";
 import {
   DOCUMENT_MEMBER,
   type ProvisioningForm,
@@ -11,7 +11,8 @@ import {
 } from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
 import { JsonNumber, isJsonObject, jsonKind, jsonText } from "./json.js";
-import { MemberReader, base64Member, decimalMember, hexMember } from "./json-members.js";
+import { MemberReader, base64Bytes, decimal, hexBytes } from "./json-members.js";
+import { placeIn, text } from "./shapes.js";
 
 /**
  * ```json
@@ -111,18 +112,18 @@ export function bootProofList(input: unknown): readonly unknown[] | null {
 /** Tolerant form of {@link decodeBootProof}, for a parsed value. */
 export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
-  const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
+  const reader = MemberReader.of(unwrap(input, "bootProof"), placeIn(faults));
   if (reader === undefined) return { value: {}, faults, missing: [] };
   const state = stateInstead(reader.object);
   if (state !== null) return { value: {}, faults: [...faults, { path: "", message: state }], missing: [] };
   const form = provisioningForm(reader.object);
-  if (form !== null) return { value: provisioningDetails(reader, form), faults, missing: [] };
+  if (form !== null) return { value: provisioningDetails(reader, form, faults), faults, missing: [] };
   const value = {
     form: "service" as const,
-    ephemeralPublicKey: hexMember(reader, "ephemeralPublicKeyHex"),
+    ephemeralPublicKey: reader.read("ephemeralPublicKeyHex", hexBytes),
     attestationDocument: attestationDocument(reader),
-    manifest: base64Member(reader, "qosManifestB64"),
-    manifestEnvelope: base64Member(reader, "qosManifestEnvelopeB64"),
+    manifest: reader.read("qosManifestB64", base64Bytes),
+    manifestEnvelope: reader.read("qosManifestEnvelopeB64", base64Bytes),
     labels: labels(reader),
     createdAt: createdAt(reader),
     declaredManifestVersion: optionalText(reader, "qosManifestVersion"),
@@ -134,14 +135,18 @@ export function readBootProof(input: unknown): BootProofReading {
 const NO_LABELS: BootProofLabels = Object.freeze({ deploymentLabel: null, enclaveApp: null, owner: null });
 
 /** Reads provisioning details. Any member of another form is a fault, because each form has exactly its own members. */
-function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Reading<BootProof>["value"] {
-  refuseOthers(reader, provisioningMembers(form));
+function provisioningDetails(
+  reader: MemberReader,
+  form: ProvisioningForm,
+  faults: readonly Fault[],
+): Reading<BootProof>["value"] {
+  refuseOthers(reader, provisioningMembers(form), faults);
   for (const claim of form.claims) checkClaim(reader, claim);
   const state = reader.get("provisioningState");
   return {
     form: "provisioning",
-    ephemeralPublicKey: form.key === null ? null : hexMember(reader, form.key),
-    attestationDocument: base64Member(reader, form.document),
+    ephemeralPublicKey: form.key === null ? null : reader.read(form.key, hexBytes),
+    attestationDocument: reader.read(form.document, base64Bytes),
     manifest: null,
     manifestEnvelope: envelope(reader, form),
     labels: NO_LABELS,
@@ -152,10 +157,10 @@ function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Read
 }
 
 /** Adds a fault for each member that is not in `members`, unless it is evidence, which already has a fault. */
-function refuseOthers(reader: MemberReader, members: readonly string[]): void {
-  const refused = new Set(reader.faults.map(({ path }) => path));
+function refuseOthers(reader: MemberReader, members: readonly string[], faults: readonly Fault[]): void {
+  const refused = new Set(faults.map(({ path }) => path));
   for (const name of Object.keys(reader.object))
-    if (!members.includes(name) && !refused.has(reader.at(name)))
+    if (!members.includes(name) && !refused.has(reader.place.at(name).path))
       reader.fault(name, `unknown member: provisioning details have exactly ${members.join(", ")}`);
 }
 
@@ -163,7 +168,7 @@ function refuseOthers(reader: MemberReader, members: readonly string[]): void {
 function checkClaim(reader: MemberReader, { name, is, isOptional }: ProvisioningForm["claims"][number]): void {
   const value = reader.get(name);
   if (isOptional && value === undefined) return;
-  if (is === "text") return void reader.string(name);
+  if (is === "text") return void reader.read(name, text);
   const number = value instanceof JsonNumber ? Number(value.text) : value;
   if (typeof number !== "number") reader.fault(name, `expected a number, got ${jsonKind(value)}`);
   else if (!Number.isSafeInteger(number) || number < 0) reader.fault(name, "expected a non-negative integer");
@@ -171,17 +176,17 @@ function checkClaim(reader: MemberReader, { name, is, isOptional }: Provisioning
 
 /** Returns the envelope's bytes. Why an object may become bytes is in decode/README.md, "Provisioning details". */
 function envelope(reader: MemberReader, { envelope: { name, is } }: ProvisioningForm): Uint8Array | undefined {
-  if (is === "base64") return base64Member(reader, name);
+  if (is === "base64") return reader.read(name, base64Bytes);
   const object = reader.nested(name)?.object;
   return object && toUtf8(jsonText(object));
 }
 
 function attestationDocument(reader: MemberReader): Uint8Array | undefined {
   const { name, alias } = DOCUMENT_MEMBER;
-  if (reader.get(alias) === undefined) return base64Member(reader, name);
-  const aliased = base64Member(reader, alias);
+  if (reader.get(alias) === undefined) return reader.read(name, base64Bytes);
+  const aliased = reader.read(alias, base64Bytes);
   if (reader.get(name) === undefined) return aliased;
-  const document = base64Member(reader, name);
+  const document = reader.read(name, base64Bytes);
   if (document && aliased && !equalBytes(document, aliased)) return reader.fault(alias, differsFrom(name));
   return document;
 }
@@ -211,14 +216,14 @@ function labels(reader: MemberReader): BootProofLabels | undefined {
 }
 
 function optionalText(reader: MemberReader, name: string): string | null | undefined {
-  return reader.get(name) === undefined ? null : reader.string(name);
+  return reader.get(name) === undefined ? null : reader.read(name, text);
 }
 
 function createdAt(reader: MemberReader): BootProof["createdAt"] | undefined {
   if (reader.get("createdAt") === undefined) return null;
   const timestamp = reader.nested("createdAt");
   if (timestamp === undefined) return undefined;
-  const seconds = decimalMember(timestamp, "seconds");
-  const nanos = decimalMember(timestamp, "nanos");
+  const seconds = timestamp.read("seconds", decimal);
+  const nanos = timestamp.read("nanos", decimal);
   return seconds !== undefined && nanos !== undefined ? { seconds, nanos } : undefined;
 }

@@ -2,22 +2,13 @@
  * The output of the genesis ceremony, in which the quorum key is made (decode/README.md, "Genesis outputs"). QOS wrote
  * three forms, all in Borsh and without a mark, so each file is read as each of them, and has to be exactly one.
  */
-import { type Fault, MalformedError } from "../errors.js";
+import { type Fault, FaultList, MalformedError } from "../errors.js";
 import { readBorsh } from "./borsh.js";
 import { parseJson } from "./json.js";
 import { MemberReader } from "./json-members.js";
 import { SHA256_LENGTH } from "./lengths.js";
-import {
-  type Item,
-  type Struct,
-  bytes,
-  fixedBytes,
-  optionOf,
-  quorumMember,
-  struct,
-  u32,
-  vectorOf,
-} from "./manifest/fields.js";
+import { placeIn } from "./shapes.js";
+import { type Struct, bytes, fixedBytes, optionOf, quorumMember, struct, u32, vectorOf } from "./manifest/fields.js";
 import type { MemberSet, QuorumMember } from "./manifest/index.js";
 
 /** The request that an output answers: the share set, and the key for disaster recovery, or null without one. */
@@ -74,11 +65,7 @@ const REQUEST = struct<GenesisRequest>({
   drKey: optionOf(bytes),
 });
 
-/** JSON has no such list. */
-const permutation: Item<readonly MemberShard[]> = {
-  .../* @__PURE__ */ vectorOf(struct<MemberShard>({ member: quorumMember, shard: bytes })),
-  members: () => undefined,
-};
+const permutation = vectorOf(struct<MemberShard>({ member: quorumMember, shard: bytes }));
 
 const BEFORE_THRESHOLD = {
   quorumKey: bytes,
@@ -140,8 +127,8 @@ export function decodeGenesisOutput(bytes: Uint8Array): GenesisOutput {
  * (`genesis-request`, or `json`) with every fault.
  */
 export function decodeGenesisRequest(bytes: Uint8Array): GenesisRequest {
-  const faults: Fault[] = [];
-  const reader = MemberReader.of(parseJson(bytes, { numbers: "literal" }), "", faults);
+  const faults = new FaultList();
+  const reader = MemberReader.of(parseJson(bytes, { numbers: "literal" }), placeIn(faults));
   const request = reader && requestIn(reader);
   if (request === undefined || faults.length > 0) throw new MalformedError("genesis-request", faults);
   return request;

@@ -7,7 +7,8 @@ import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jsonText, parseJson } from "./json.js";
-import { MemberReader, base64Member } from "./json-members.js";
+import { MemberReader, base64Bytes, jsonList, membersOf } from "./json-members.js";
+import { type Place, list as listOf, optional, placeIn, text as textShape } from "./shapes.js";
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 /** Maximum counts. A Sigstore library verifies each entry, or compares all of them, before it knows who signed. */
@@ -147,13 +148,13 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   const faults = new FaultList();
   const json = attempt(() => parseJson(text));
   if (json.value === undefined) return { value: {}, faults: json.faults };
-  const reader = MemberReader.of(json.value, "", faults);
+  const reader = MemberReader.of(json.value, placeIn(faults));
   if (reader === undefined) return { value: {}, faults };
   const material = reader.nested("verificationMaterial");
   const certificate = material && certificateOf(material, CHAIN_TYPES.includes(reader.get("mediaType")));
   const { logEntries, timestamps } = material ? readSignedTimes(material) : NO_TIMES;
   const payload = payloadOf(reader);
-  const statement = payload && statementOf(payload, reader);
+  const statement = payload && statementOf(payload, reader.place.at("statement"));
   return { value: { text, certificate, payload, statement, logEntries, timestamps }, faults };
 }
 
@@ -176,7 +177,7 @@ function certificateOf(material: MemberReader, mayHaveChain: boolean): Certifica
 
 /** Reads a certificate. Only the signer's certificate is used, so in any other only an exceeded limit is a fault. */
 function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
-  const bytes = reader && base64Member(reader, "rawBytes");
+  const bytes = reader && reader.read("rawBytes", base64Bytes);
   if (bytes === undefined) return undefined;
   if (bytes.length > MAX_CERTIFICATE_BYTES)
     return reader!.fault("rawBytes", `${bytes.length} bytes, expected at most ${MAX_CERTIFICATE_BYTES}`);
@@ -193,7 +194,7 @@ function membersIn(reader: MemberReader, name: string, most: number): MemberRead
   const list = reader.get(name);
   if (Array.isArray(list) && list.length > most)
     return reader.fault(name, `${list.length} entries, expected at most ${most}`);
-  return reader.objects(name, (item) => item);
+  return reader.read(name, listOf(membersOf((item) => item)));
 }
 
 const NO_TIMES = { logEntries: 0, timestamps: 0 } as const;
@@ -216,7 +217,7 @@ const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
 
 /** Checks that the inclusion proof has the size and root of its checkpoint, because only the checkpoint is signed. */
 function checkInclusion(proof: MemberReader | undefined): void {
-  const note = proof?.nested("checkpoint")?.string("envelope");
+  const note = proof?.nested("checkpoint")?.read("envelope", textShape);
   if (proof === undefined || note === undefined) return;
   const names = checkpointNames(note);
   if (names.length > MAX_CHECKPOINT_SIGNATURES)
@@ -258,23 +259,23 @@ function payloadOf(reader: MemberReader): Uint8Array | undefined {
     reader.fault("messageSignature", "expected a statement in an envelope (dsseEnvelope), not a signature of a file");
   const envelope = reader.nested("dsseEnvelope");
   if (envelope === undefined) return undefined;
-  const type = envelope.string("payloadType");
+  const type = envelope.read("payloadType", textShape);
   if (type !== undefined && type !== PAYLOAD_TYPE) envelope.fault("payloadType", `expected ${PAYLOAD_TYPE}`);
-  const signatures = envelope.array("signatures", (value) => value);
+  const signatures = envelope.read("signatures", jsonList);
   if (signatures && signatures.length !== 1)
     envelope.fault("signatures", `${signatures.length} signatures, expected exactly one`);
-  return base64Member(envelope, "payload");
+  return envelope.read("payload", base64Bytes);
 }
 
-function statementOf(payload: Uint8Array, { faults }: MemberReader): ProvenanceStatement | undefined {
+function statementOf(payload: Uint8Array, place: Place): ProvenanceStatement | undefined {
   const json = attempt(() => parseJson(payload));
-  for (const { message } of json.faults) faults.push({ path: "statement", message: `not strict JSON: ${message}` });
-  const reader = json.faults.length > 0 ? undefined : MemberReader.of(json.value, "statement", faults);
+  for (const { message } of json.faults) place.fault(`not strict JSON: ${message}`);
+  const reader = json.faults.length > 0 ? undefined : MemberReader.of(json.value, place);
   if (reader === undefined) return undefined;
   if (!(STATEMENT_TYPES as readonly unknown[]).includes(reader.get("_type")))
     reader.fault("_type", `expected ${STATEMENT_TYPES.join(" or ")}`);
-  const predicateType = reader.string("predicateType");
-  const subjects = reader.objects("subject", subjectOf);
+  const predicateType = reader.read("predicateType", textShape);
+  const subjects = reader.read("subject", listOf(membersOf(subjectOf)));
   if (predicateType === undefined || subjects === undefined) return undefined;
   return Object.freeze({ predicateType, subjects: Object.freeze(subjects) });
 }
@@ -282,7 +283,7 @@ function statementOf(payload: Uint8Array, { faults }: MemberReader): ProvenanceS
 function subjectOf(reader: MemberReader): ProvenanceStatement["subjects"][number] | undefined {
   const digest = reader.nested("digest")?.object;
   if (digest === undefined) return undefined;
-  const name = reader.get("name") === undefined ? null : (reader.string("name") ?? null);
+  const name = reader.read("name", optional(textShape)) ?? null;
   return Object.freeze({ name, sha256: sha256Of(digest, reader) });
 }
 

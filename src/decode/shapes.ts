@@ -94,6 +94,11 @@ class PlaceInValue implements Place {
   }
 }
 
+/** Returns the place of a value whose faults go to the list. */
+export function placeIn(faults: FaultList, path = ""): Place {
+  return new PlaceInValue(faults, path);
+}
+
 /** Returns the value, or its faults. `path` is the place of the value itself. */
 export function readShape<T>(
   shape: Shape<T>,
@@ -101,7 +106,7 @@ export function readShape<T>(
   path = "",
 ): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
   const faults = new FaultList();
-  const read = shape.read(value, new PlaceInValue(faults, path));
+  const read = shape.read(value, placeIn(faults, path));
   return faults.length === 0 ? { value: read, faults: [] } : { value: undefined, faults };
 }
 

@@ -8,7 +8,7 @@ import {
   parseJson,
   type JsonObject,
 } from "../../src/decode/json.js";
-import { MemberReader } from "../../src/decode/json-members.js";
+import { list, placeIn, readShape, text } from "../../src/decode/shapes.js";
 import { FaultList, attempt } from "../../src/errors.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
@@ -105,10 +105,9 @@ describe("FaultList", () => {
     expect(JSON.stringify(filled(1))).toBe('[{"path":"[0]","message":"bad"}]');
   });
 
-  it("is what readers make for themselves", () => {
-    const reader = new MemberReader(parseJson(`{"list":[${Array(500).fill("0").join()}]}`) as JsonObject);
-    expect(reader.strings("list")).toEqual([]);
-    expect(reader.faults).toHaveLength(101);
+  it("is what shapes fill", () => {
+    const { faults } = readShape(list(text), parseJson(`[${Array(500).fill("0").join()}]`));
+    expect(faults).toHaveLength(101);
   });
 });
 
@@ -127,8 +126,7 @@ it("jsonKind has a word for every value", () => {
 
 describe("names in paths", () => {
   it("are cut in faults", () => {
-    const reader = new MemberReader({});
-    expect(reader.at("n".repeat(100_000))).toBe(`${"n".repeat(64)}…`);
+    expect(placeIn(new FaultList()).at("n".repeat(100_000)).path).toBe(`${"n".repeat(64)}…`);
     expect(refusalOf(() => parseJson(`{"${"n".repeat(9999)}":1,"${"n".repeat(9999)}":1}`)).faults.length).toBeLessThan(
       200,
     );

@@ -1,8 +1,8 @@
 /** Decoding of an approval file of a release, in JSON or Borsh: `{signature, member: {alias, pubKey}}`. */
-import { MalformedError } from "../../errors.js";
+import { FaultList, MalformedError } from "../../errors.js";
 import { readBorsh } from "../borsh.js";
-import { MemberReader } from "../json-members.js";
 import { parseJson } from "../json.js";
+import { placeIn } from "../shapes.js";
 import { approval } from "./fields.js";
 import type { Approval } from "./model.js";
 
@@ -18,10 +18,9 @@ function isJson(bytes: Uint8Array): boolean {
 }
 
 function readJson(bytes: Uint8Array): Approval {
-  const reader = MemberReader.of(parseJson(bytes), "", []);
-  const value = reader && approval.members(reader);
-  if (reader === undefined || value === undefined || reader.faults.length > 0)
-    throw new MalformedError("approval", reader?.faults ?? [{ path: "", message: "expected an object" }]);
+  const faults = new FaultList();
+  const value = approval.json.read(parseJson(bytes), placeIn(faults));
+  if (faults.length > 0) throw new MalformedError("approval", faults);
   return value;
 }
 

@@ -1,10 +1,11 @@
 /** Decoding of manifests, whose version is detected by one table (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
-import { type Fault, MalformedError, faultText } from "../../errors.js";
+import { type Fault, FaultList, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, MAX_ITEMS, readBorsh } from "../borsh.js";
 import { type JsonObject, isJsonObject, parseJson } from "../json.js";
 import { MemberReader } from "../json-members.js";
-import { approvals, struct } from "./fields.js";
+import { placeIn } from "../shapes.js";
+import { approvals, member, struct } from "./fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
 import type { ApprovalNames, ManifestSchema } from "./schema.js";
 import { V0 } from "./v0.js";
@@ -53,8 +54,7 @@ export function readManifest(bytes: Uint8Array): ManifestWithHashInput {
     // If these are the input bytes, `oneBorshReading` has already tried every version.
     return equalBytes(hashInput, bytes) ? { manifest, hashInput } : unambiguous("manifest", manifest, hashInput);
   }
-  const reader = new MemberReader(json);
-  const manifest = withoutFaults("manifest", reader, readJsonManifest(reader));
+  const manifest = withoutFaults("manifest", json, readJsonManifest);
   return unambiguous("manifest", manifest, manifestHashInput(manifest));
 }
 
@@ -74,7 +74,8 @@ export function readManifestEnvelope(
   shown?: ManifestWithHashInput,
 ): ManifestWithHashInput & { readonly envelope: ManifestEnvelope } {
   const json = asJsonObject(bytes);
-  const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
+  const envelope =
+    json === undefined ? readBorshEnvelope(bytes) : withoutFaults("manifest-envelope", json, readJsonEnvelope);
   const { manifest } = envelope;
   const hashInput = manifestHashInput(manifest);
   const isShown = shown !== undefined && equalBytes(shown.hashInput, hashInput) && isSame(shown.manifest, manifest);
@@ -91,20 +92,20 @@ function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
   }));
 }
 
-function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
+function readJsonEnvelope(reader: MemberReader): ManifestEnvelope | undefined {
   const nested = reader.nested("manifest");
   const manifest = nested && readJsonManifest(nested);
   // The names of the approvals depend on the version.
-  if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
+  if (manifest === undefined) return undefined;
   const names = approvalNames(manifest.version, reader.object);
   for (const other of namesBeside(names, manifest.version, reader.object))
     reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: use one spelling for both`);
   if (SCHEMAS[manifest.version].envelope.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
-  return withoutFaults("manifest-envelope", reader, {
+  return {
     manifest,
-    manifestSetApprovals: approvals.member(reader, names.manifestSet),
-    shareSetApprovals: approvals.member(reader, names.shareSet),
-  });
+    manifestSetApprovals: member(reader, names.manifestSet, approvals),
+    shareSetApprovals: member(reader, names.shareSet, approvals),
+  };
 }
 
 /**
@@ -234,8 +235,10 @@ function isSame(one: unknown, other: unknown): boolean {
   return names.length === Object.keys(other).length && names.every(isMember);
 }
 
-function withoutFaults<T>(code: ManifestCode, reader: MemberReader, value: T | undefined): T {
-  if (reader.faults.length > 0 || value === undefined) throw new MalformedError(code, reader.faults);
+function withoutFaults<T>(code: ManifestCode, json: JsonObject, read: (reader: MemberReader) => T | undefined): T {
+  const faults = new FaultList();
+  const value = read(new MemberReader(json, placeIn(faults)));
+  if (faults.length > 0 || value === undefined) throw new MalformedError(code, faults);
   return value;
 }
 

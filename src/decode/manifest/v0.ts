@@ -4,6 +4,7 @@ import type { MemberReader } from "../json-members.js";
 import {
   type Struct,
   blank,
+  member,
   namespace,
   patchSet,
   restart,
@@ -54,10 +55,10 @@ export function readJson(reader: MemberReader): PivotManifest {
   refuseMember(pivot, "hostConfig");
   return {
     version: "v0",
-    namespace: namespace.member(reader, "namespace"),
+    namespace: member(reader, "namespace", namespace),
     pivot: PIVOT.members(pivot),
     ...setsAndEnclave.members(reader),
-    patchSet: patchSet.member(reader, "patchSet"),
+    patchSet: member(reader, "patchSet", patchSet),
   };
 }
 

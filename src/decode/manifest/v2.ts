@@ -2,7 +2,8 @@
 import { toUtf8 } from "../../bytes.js";
 import type { MemberReader } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
-import { blank, dnsField, namespace, setsAndEnclave } from "./fields.js";
+import { text } from "../shapes.js";
+import { blank, dnsField, member, namespace, setsAndEnclave } from "./fields.js";
 import type { MemberSet, Pivot, PivotManifest } from "./model.js";
 import { type ManifestSchema, hashedAsJson } from "./schema.js";
 import { V1_PIVOT } from "./v1.js";
@@ -27,7 +28,7 @@ function readJson(reader: MemberReader): PivotManifest {
   const dns = dnsField(reader);
   return {
     version: "v2",
-    namespace: namespace.member(reader, "namespace"),
+    namespace: member(reader, "namespace", namespace),
     pivot: pivotOf(pivot),
     ...setsAndEnclave.members(reader),
     ...(dns && { dns }),
@@ -43,8 +44,7 @@ function pivotOf(pivot: MemberReader): Pivot {
 /** Reads `{"NAME": {"plain": {"value": "…"}}}`. */
 function envOf(env: MemberReader): Map<string, string> {
   const names = Object.keys(env.object);
-  if (names.length > ENV_MAX)
-    env.faults.push({ path: env.path, message: `${names.length} entries, expected at most ${ENV_MAX}` });
+  if (names.length > ENV_MAX) env.place.fault(`${names.length} entries, expected at most ${ENV_MAX}`);
   return new Map(names.map((name) => [name, envValue(env, name)]));
 }
 
@@ -54,7 +54,7 @@ function envValue(env: MemberReader, name: string): string {
   entry?.refuseUnknown(["plain"]);
   const plain = entry?.nested("plain");
   plain?.refuseUnknown(["value"]);
-  const value = plain?.string("value") ?? "";
+  const value = plain?.read("value", text) ?? "";
   if (toUtf8(value).length > ENV_VALUE_MAX) plain?.fault("value", "longer than 64 KiB");
   if (value.includes("\0")) plain?.fault("value", "contains NUL");
   return value;

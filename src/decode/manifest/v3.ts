@@ -3,10 +3,11 @@
  * QOS canonical JSON. Refuses all unknown members and types.
  */
 import { isJsonObject } from "../json.js";
-import { MemberReader } from "../json-members.js";
+import { MemberReader, membersOf } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { imageDigestOf, imageDigestText } from "./image-digest.js";
-import { dnsField, namespace, setsAndEnclave } from "./fields.js";
+import { flag, optional, text } from "../shapes.js";
+import { dnsField, itemsOf, member, namespace, setsAndEnclave } from "./fields.js";
 import {
   type Mount,
   type Volume,
@@ -40,7 +41,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   const dns = dnsField(reader);
   return {
     version: "v3",
-    namespace: namespace.member(reader, "namespace"),
+    namespace: member(reader, "namespace", namespace),
     workloads: workloadsField(reader, [...volumes.keys()]),
     ...setsAndEnclave.members(reader),
     ...(volumes.size > 0 && { volumes }),
@@ -60,8 +61,8 @@ function refuseUnknownInShared(reader: MemberReader): void {
     const members = set?.get("members");
     if (!Array.isArray(members)) continue;
     for (const [index, member] of members.entries()) {
-      const path = `${reader.at(name)}.members[${index}]`;
-      if (isJsonObject(member)) new MemberReader(member, path, reader.faults).refuseUnknown(["alias", "pubKey"]);
+      if (isJsonObject(member))
+        new MemberReader(member, set!.place.at("members").at(index)).refuseUnknown(["alias", "pubKey"]);
     }
   }
 }
@@ -69,7 +70,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
 /** Returns a reader of the member. Undefined if it is not an object: the code that reads the member reports that. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
-  return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
+  return isJsonObject(value) ? new MemberReader(value, reader.place.at(name)) : undefined;
 }
 
 function typeField<T extends string>(reader: MemberReader, names: readonly T[]): T | undefined {
@@ -84,7 +85,7 @@ function typeField<T extends string>(reader: MemberReader, names: readonly T[]):
 
 function workloadsField(reader: MemberReader, volumes: readonly string[]): Workload[] {
   if (!inBounds(reader, "workloads", WORKLOADS_MAX)) return [];
-  const workloads = reader.objects("workloads", (workload) => workloadOf(workload, volumes)) ?? [];
+  const workloads = reader.read("workloads", itemsOf(membersOf((workload) => workloadOf(workload, volumes)))) ?? [];
   if (Array.isArray(reader.get("workloads")) && workloads.length === 0) reader.fault("workloads", "empty");
   refuseRepeated(
     reader,
@@ -110,7 +111,7 @@ function refuseRepeated(reader: MemberReader, name: string, names: readonly stri
 function workloadOf(workload: MemberReader, volumes: readonly string[]): Workload {
   workload.refuseUnknown(["name", "type", "image", "restart", "mounts"]);
   typeField(workload, ["oci"]);
-  const name = workload.string("name");
+  const name = workload.read("name", text);
   if (name !== undefined && !WORKLOAD_NAME.test(name)) workload.fault("name", "expected a lower-case DNS label");
   const restart = workload.get("restart");
   if (restart !== "never" && restart !== "always") workload.fault("restart", `expected "never" or "always"`);
@@ -127,15 +128,15 @@ function imageField(workload: MemberReader): Uint8Array {
   if (image === undefined) return new Uint8Array();
   image.refuseUnknown(["type", "digest"]);
   typeField(image, ["ociManifest"]);
-  const text = image.string("digest");
-  const digest = text === undefined ? null : imageDigestOf(text);
-  if (text !== undefined && digest === null) image.fault("digest", "expected sha256: and 64 lower-case hex digits");
+  const spelt = image.read("digest", text);
+  const digest = spelt === undefined ? null : imageDigestOf(spelt);
+  if (spelt !== undefined && digest === null) image.fault("digest", "expected sha256: and 64 lower-case hex digits");
   return digest ?? new Uint8Array();
 }
 
 function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[] {
   if (workload.get("mounts") === undefined || !inBounds(workload, "mounts", MOUNTS_MAX)) return [];
-  const mounts = workload.objects("mounts", (mount) => mountOf(mount, volumes)) ?? [];
+  const mounts = workload.read("mounts", itemsOf(membersOf((mount) => mountOf(mount, volumes)))) ?? [];
   refuseOverlap(
     workload,
     mounts.map(({ mountPath }) => mountPath),
@@ -146,9 +147,9 @@ function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[
 function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undefined {
   mount.refuseUnknown(["type", "source", "mountPath", "readOnly"]);
   const type = typeField(mount, ["volume", "file"]);
-  const source = mount.string("source");
+  const source = mount.read("source", text);
   const mountPath = workloadPathField(mount);
-  const readOnly = mount.get("readOnly") === undefined ? false : (mount.boolean("readOnly") ?? false);
+  const readOnly = mount.read("readOnly", optional(flag)) ?? false;
   if (type === "volume") {
     if (source !== undefined && !volumes.includes(source)) mount.fault("source", "a volume that is not declared");
     return { type, source: source ?? "", mountPath, readOnly };
@@ -169,7 +170,7 @@ function workloadPathField(mount: MemberReader): string {
 
 /** Reads a path. It is a fault unless it is absolute, normalized, below the root and without NUL. */
 function pathField(reader: MemberReader): string {
-  const path = reader.string("mountPath");
+  const path = reader.read("mountPath", text);
   if (path === undefined) return "";
   const [start, ...parts] = path.split("/");
   const normal =
