@@ -30,7 +30,6 @@ function blocksOf(document: string, language: string): string[] {
 
 interface Container {
   readonly args: readonly string[];
-  readonly env?: readonly { readonly name: string; readonly valueFrom: object }[];
 }
 interface Template {
   readonly spec: { readonly containers: readonly [Container] };
@@ -47,13 +46,12 @@ const manifests = blocksOf("docs/operations.md", "yaml")
   .filter((text) => text.startsWith("apiVersion:"))
   .flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Manifest));
 
-/** The container of a manifest, with its volumes in a folder, and any free port. */
-function containerOf(kind: string, at: string): { readonly args: string[]; readonly names: readonly string[] } {
+/** The arguments of a manifest's container, with its volumes in a folder, and any free port. */
+function argumentsOf(kind: string, at: string): string[] {
   const { spec } = manifests.find((manifest) => manifest.kind === kind)!;
-  const [{ args, env = [] }] = (spec.template ?? spec.jobTemplate!.spec.template).spec.containers;
+  const [{ args }] = (spec.template ?? spec.jobTemplate!.spec.template).spec.containers;
   for (const name of ["etc/bootproof", "var/lib/bootproof", "evidence"]) mkdirSync(join(at, name), { recursive: true });
-  const moved = args.map((word) => word.replace(/(^|=)\//, `$1${at}/`).replace("0.0.0.0:9464", "127.0.0.1:0"));
-  return { args: moved, names: env.map(({ name }) => name) };
+  return args.map((word) => word.replace(/(^|=)\//, `$1${at}/`).replace("0.0.0.0:9464", "127.0.0.1:0"));
 }
 
 afterEach(killAll);
@@ -85,19 +83,14 @@ const CONNECTION: Readonly<Record<string, string>> = {
   BOOTPROOF_ORGANIZATION_ID: lab.organizationId,
   BOOTPROOF_API_PUBLIC_KEY: lab.apiKey.publicKey,
   BOOTPROOF_API_PRIVATE_KEY: lab.apiKey.privateKey,
-  BOOTPROOF_QUEUE_SECRET: "5e".repeat(32),
-};
-const environmentOf = (names: readonly string[], more: object = {}): Record<string, string> => {
-  const known: Readonly<Record<string, string>> = { ...CONNECTION, ...more };
-  return Object.fromEntries(names.map((name) => [name, known[name]!]));
 };
 
 describe("the containers", () => {
   it("of the StatefulSet are alive and ready, and end with 0 on SIGTERM", async () => {
     const at = newFolder("watch");
-    const { args, names } = containerOf("StatefulSet", at);
+    const args = argumentsOf("StatefulSet", at);
     writeFileSync(join(at, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
-    const watch = new Running([process.execPath, COMMAND, ...args], environmentOf(names));
+    const watch = new Running([process.execPath, COMMAND, ...args], CONNECTION);
     await watch.until(async () => (await watch.statusOf("/readyz")) === 200);
     expect(await watch.statusOf("/healthz")).toBe(200);
     const text = await (await fetch(`${await watch.url()}/metrics`)).text();
@@ -133,9 +126,9 @@ describe("the image", () => {
     const [program, ...args] = entrypoint.map((text) => text.replace(/^\/app\//, `${app}/`));
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
     expect(await run(program!, [...args, "--version"], app)).toMatchObject({ status: 0, stdout: `${version}\n` });
-    const { args: watch, names } = containerOf("StatefulSet", app);
+    const watch = argumentsOf("StatefulSet", app);
     writeFileSync(join(app, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
-    const running = new Running([program!, ...args, ...watch], environmentOf(names), app);
+    const running = new Running([program!, ...args, ...watch], CONNECTION, app);
     await running.until(async () => (await running.statusOf("/readyz")) === 200);
     expect(await running.stop()).toBe(0);
     // Without the folder of the tarball, a lock file that names it cannot be installed.
@@ -152,17 +145,15 @@ describe("the block of kubectl", () => {
     const [block = ""] = blocksOf("docs/operations.md", "sh").filter((text) => text.includes("kubectl create"));
     const at = newFolder("kubectl");
     // It writes each argument in a line, and fails where a file is not there, as kubectl does.
-    const check = `case "$each" in --from-file=*) test -r "\${each#*=}" || exit 1; esac`;
+    const check = `case "$each" in --from-*) test -r "\${each#*=}" || exit 1; esac`;
     const script = `#!/bin/sh\nfor each; do echo "$each"; ${check}; done\n`;
     writeFileSync(join(at, "kubectl"), script, { mode: 0o755 });
-    for (const name of ["policy.json", "queue-secret"]) writeFileSync(join(at, name), "{}");
-    const env = { PATH: `${at}:${process.env["PATH"]!}`, ORGANIZATION_ID: "o", QUEUE_URL: "redis://u:p@q" };
-    const more = { PUBLIC_KEY: "02ab", PRIVATE_KEY: "cd" };
-    const options = { cwd: at, env: { ...env, ...more } };
+    for (const name of ["policy.json", "watch.env", "worker.env"]) writeFileSync(join(at, name), "");
+    const options = { cwd: at, env: { PATH: `${at}:${process.env["PATH"]!}` } };
     const { stdout } = await promisify(execFile)("bash", ["-c", `set -euo pipefail\n${block}`], options);
-    const made = stdout.split("\n").flatMap((line) => /^--from-(?:file|literal)=([\w.-]+)(?:=(.+))?$/.exec(line) ?? []);
-    const named = manifests.flatMap((manifest) => JSON.stringify(manifest).match(/"key":"[\w.-]+"/g) ?? []);
-    for (const key of named.map((text) => text.slice(7, -1))) expect(made).toContain(key);
+    const made = [...stdout.matchAll(/^create\n(?:secret\n)?(?:generic|configmap)\n(.*)$/gm)].map(([, name]) => name);
+    const named = JSON.stringify(manifests).matchAll(/"(?:secretRef|configMap)":\{"name":"([\w-]+)"/g);
+    expect(new Set([...named].map(([, name]) => name))).toEqual(new Set(made));
   });
 });
 
@@ -175,9 +166,8 @@ describe("the blocks about the chain", () => {
   it.skipIf(!hasOpenssl)("run one after the other, on a log that becomes two files (needs openssl)", async () => {
     const at = newFolder("chain");
     writeFileSync(join(at, "policy.json"), JSON.stringify(lab.policyFile));
-    writeFileSync(join(at, "key.json"), JSON.stringify(lab.apiKey), { mode: 0o600 });
     writeFileSync(join(at, "bootproof"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
-    const env = { PATH: `${at}:${process.env["PATH"]!}`, BASE_URL: lab.baseUrl, ORGANIZATION_ID: lab.organizationId };
+    const env = { ...CONNECTION, PATH: `${at}:${process.env["PATH"]!}` };
     expect(blocks).toHaveLength(3);
     for (const block of blocks) {
       const script = `set -euo pipefail\n${block.replace(" --interval 60s ", " --once ")}`;

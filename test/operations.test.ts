@@ -30,11 +30,10 @@ const KINDS = ["Service v1", "StatefulSet apps/v1", "Deployment apps/v1", "CronJ
 const FIELDS: readonly (readonly [before: string, names: string, value: RegExp])[] = [
   ["", "apiVersion kind", TEXT],
   ["metadata.", "name", NAME],
-  ["spec.", "replicas successfulJobsHistoryLimit failedJobsHistoryLimit", COUNT],
+  ["spec.", "replicas failedJobsHistoryLimit", COUNT],
   ["spec.", "clusterIP", /^"None"$/],
-  ["spec.", "serviceName ports[].name", NAME],
+  ["spec.", "serviceName", NAME],
   ["spec.", "selector.app selector.matchLabels.app template.metadata.labels.app", LABEL],
-  ["spec.", "ports[].port strategy.rollingUpdate.maxUnavailable strategy.rollingUpdate.maxSurge", COUNT],
   ["spec.", "concurrencyPolicy", /^"(?:Allow|Forbid|Replace)"$/],
   ["spec.", "schedule", /^"(?:[\d*,/-]+ ){4}[\d*,/-]+"$/],
   ["spec.volumeClaimTemplates[].", "metadata.name", NAME],
@@ -45,20 +44,18 @@ const FIELDS: readonly (readonly [before: string, names: string, value: RegExp])
   ["spec.jobTemplate.spec.podFailurePolicy.rules[].", "action", /^"(?:FailJob|FailIndex|Ignore|Count)"$/],
   ["spec.jobTemplate.spec.podFailurePolicy.rules[].onExitCodes.", "operator", /^"(?:In|NotIn)"$/],
   ["spec.jobTemplate.spec.podFailurePolicy.rules[].onExitCodes.", "values[]", COUNT],
-  ["POD.", "terminationGracePeriodSeconds securityContext.runAsUser securityContext.fsGroup", COUNT],
+  ["POD.", "terminationGracePeriodSeconds securityContext.fsGroup", COUNT],
   ["POD.", "automountServiceAccountToken securityContext.runAsNonRoot", FLAG],
   ["POD.", "securityContext.seccompProfile.type", /^"(?:RuntimeDefault|Unconfined|Localhost)"$/],
   ["POD.", "restartPolicy", /^"(?:Always|OnFailure|Never)"$/],
   ["POD.volumes[].", "name configMap.name persistentVolumeClaim.claimName", NAME],
-  ["POD.volumes[].", "configMap.items[].key configMap.items[].path", TEXT],
   ["POD.volumes[].", "persistentVolumeClaim.readOnly", FLAG],
-  ["EACH.", "image args[] env[].valueFrom.configMapKeyRef.key env[].valueFrom.secretKeyRef.key", TEXT],
-  ["EACH.", "name ports[].name env[].valueFrom.configMapKeyRef.name env[].valueFrom.secretKeyRef.name", NAME],
-  ["EACH.", "env[].name", /^"[A-Z_]+"$/],
+  ["EACH.", "image args[]", TEXT],
+  ["EACH.", "name ports[].name envFrom[].secretRef.name", NAME],
   ["EACH.", "ports[].containerPort", COUNT],
   ["EACH.", "livenessProbe.httpGet.path readinessProbe.httpGet.path volumeMounts[].mountPath", PATH],
   ["EACH.", "livenessProbe.httpGet.port readinessProbe.httpGet.port volumeMounts[].name", NAME],
-  ["EACH.", "livenessProbe.periodSeconds livenessProbe.failureThreshold readinessProbe.periodSeconds", COUNT],
+  ["EACH.", "livenessProbe.failureThreshold", COUNT],
   ["EACH.resources.", "requests.cpu requests.memory limits.cpu limits.memory", QUANTITY],
   ["EACH.", "securityContext.allowPrivilegeEscalation securityContext.readOnlyRootFilesystem", FLAG],
   ["EACH.", "securityContext.capabilities.drop[]", TEXT],
@@ -92,7 +89,7 @@ function faultsIn(value: unknown, rows: typeof FIELDS, at = ""): string[] {
 
 interface Container {
   readonly args: readonly string[];
-  readonly env?: readonly { readonly name: string }[];
+  readonly envFrom?: readonly [{ readonly secretRef: { readonly name: string } }];
   readonly ports?: readonly { readonly name: string }[];
   readonly livenessProbe?: { readonly httpGet: { readonly path: string; readonly port: string } };
   readonly readinessProbe?: { readonly httpGet: { readonly path: string; readonly port: string } };
@@ -159,12 +156,11 @@ describe("manifests", () => {
       expect(container.volumeMounts.filter(({ mountPath }) => file!.startsWith(`${mountPath}/`))).toHaveLength(1);
   });
 
-  it("have secrets in the environment, from a Secret that the document makes", () => {
-    const [made = ""] = blocksOf("sh").filter((each) => each.includes("create secret"));
-    const names = [...made.matchAll(/--from-(?:file|literal)=([a-z-]+)(?:=|\s)/g)].map(([, name]) => name);
-    const used = manifestTexts.flatMap((each) => [...each.matchAll(/KeyRef: \{ name: bootproof, key: ([a-z-]+) \}/g)]);
-    expect(used.filter(([, name]) => !names.includes(name))).toEqual([]);
-    expect(used.map(([, name]) => name)).toEqual(expect.arrayContaining(["queue-url", "queue-secret"]));
+  it("have secrets in the environment, from Secrets that the document makes", () => {
+    const made = [...document.matchAll(/^kubectl create secret generic ([\w-]+) --from-env-file=[\w-]+\.env$/gm)];
+    const used = manifestTexts.flatMap((each) => [...each.matchAll(/secretRef: \{ name: ([\w-]+) \}/g)]);
+    expect(used.map(([, name]) => name)).toEqual(["bootproof-watch", "bootproof-worker"]);
+    expect(made.map(([, name]) => name)).toEqual(used.map(([, name]) => name));
     for (const each of manifestTexts) expect(each).not.toMatch(/rediss?:/);
   });
 
@@ -200,23 +196,29 @@ async function accepted(args: readonly string[], names: readonly string[]): Prom
 }
 
 describe("command lines", () => {
+  const [unit = ""] = blocksOf("ini");
+  /** What the document says that the environment files have. */
+  const namesBy = (form: RegExp): string[] => form.exec(document)![1]!.match(/BOOTPROOF_\w+/g)!;
+  const ofWatch = namesBy(/^# (BOOTPROOF_[A-Z_, ]+);/m);
+  const ofSecret: Readonly<Record<string, readonly string[]>> = {
+    "bootproof-watch": ofWatch,
+    "bootproof-worker": namesBy(/`worker\.env` has ([^(]*)/),
+  };
+
   it.each(manifests.filter((manifest) => templateOf(manifest)))("of a $kind are accepted", async (manifest) => {
-    const [{ args, env = [] }] = templateOf(manifest)!.spec.containers;
+    const [{ args, envFrom = [] }] = templateOf(manifest)!.spec.containers;
     await accepted(
       args,
-      env.map(({ name }) => name),
+      envFrom.flatMap(({ secretRef }) => ofSecret[secretRef.name]!),
     );
   });
-
-  const [unit = ""] = blocksOf("ini");
 
   it("of the unit are accepted", async () => {
     const [, line] = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(unit)!;
     const [, ...args] = line!.replaceAll("\\\n", "").split(/\s+/);
-    const [, names] = /^# (BOOTPROOF_[A-Z_, ]+);/m.exec(unit)!;
     await accepted(
       args.map((word) => word.replace(/\$\{\w+\}/, "/state")),
-      names!.split(", "),
+      ofWatch,
     );
   });
 
@@ -287,15 +289,12 @@ describe("metrics", () => {
 
   it("of the tables are all that is served", () => {
     const [, section] = /^## Metrics\n(.*?)^## /ms.exec(document)!;
-    const whole = [...section!.matchAll(/`(bootproof_[a-z_]*[a-z])`/g)].map(([, name]) => name!);
-    const [, work] = /^Of a worker (.*?)\. Of each/ms.exec(section!)!;
-    const parts = [...work!.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)]
-      .map(([, name]) => name!)
-      .filter((name) => !name.startsWith("bootproof_") && name !== "ephemeral_key");
-    const documented = [
-      ...whole,
-      ...["worker", "audit"].flatMap((each) => parts.map((name) => `bootproof_${each}_${name}`)),
-    ];
+    const documented = section!.split("\n\n").flatMap((part) => {
+      const names = [...part.matchAll(/`([a-z]+(?:_[a-z]+)*_?)…?`/g)].map(([, name]) => name!);
+      const prefixes = names.filter((name) => name.endsWith("_"));
+      const others = names.filter((name) => !["app", "ephemeral_key", ...prefixes].includes(name));
+      return others.flatMap((name) => (/^bootproof_/.test(name) ? name : prefixes.map((prefix) => prefix + name)));
+    });
     expect([...new Set(documented)].sort()).toEqual([...served].sort());
   });
 });
