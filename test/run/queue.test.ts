@@ -18,7 +18,7 @@ import type { AuditSetting } from "../../src/run/setting.js";
 import { faultyServer } from "../faults/servers.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, proxyTo, redisServer } from "../support/redis.js";
 import type { ChildOptions } from "./queue-child.js";
-import { SECRET, entriesOf, resultsBy, resultsHere, settingOf } from "./queue-support.js";
+import { SECRET, batchesOf, entriesOf, resultsBy, resultsHere, settingOf } from "./queue-support.js";
 
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
 
@@ -27,6 +27,10 @@ const SETTING = settingOf();
 const ENTRIES = entriesOf(192);
 const SOME = ENTRIES.slice(0, 16);
 const HERE = resultsHere(SETTING, ENTRIES);
+/** With `BOOTPROOF_SOAK=full` a hundred: of two workers at once, and of servers of both kinds. */
+const KILLS = process.env["BOOTPROOF_SOAK"] === "full" ? 50 : 1;
+const MANY = KILLS === 1 ? ENTRIES : entriesOf(8000);
+const LONG = { timeout: 900_000 };
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
@@ -145,43 +149,50 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     for (const { server } of contacts) test.expect(server).toBe(redis.url);
   });
 
-  it("gives a batch to another worker when one is killed in the middle of it", async (test) => {
+  it(`gives batches to other workers when some are killed: ${2 * KILLS} times`, LONG, async (test) => {
     const redis = await server(test);
     const { judge } = await producer(test, redis.url);
-    const results = resultsBy(judge, ENTRIES);
+    const results = resultsBy(judge, MANY);
     const children = new Children(test, redis.url, 20).start().start();
-    for (const after of [2, 5]) {
+    for (let wait = 2; children.ended < 2 * KILLS; wait = 2 + (wait % 3)) {
+      const after = children.batches + wait;
       await until(() => children.batches >= after);
       children.kill();
     }
-    test.expect(await results).toEqual(await HERE);
-    test.expect(children.ended).toBeGreaterThanOrEqual(2);
+    test.expect(await results).toEqual(await resultsHere(SETTING, MANY));
   });
 
-  it.for([true, false])("loses nothing when the server is killed (keeps its data: %s)", async (keeps, test) => {
-    const redis = await server(test, { keeps });
-    const one = worker(test, redis.url, { lockMs: 3000, judgeOf: slowly(60) });
-    const { judge, notes } = await producer(test, redis.url);
-    let done = 0;
-    const judged = Array.from({ length: 12 }, async (_, at) => {
-      const { results } = await judge.judge({ entries: ENTRIES.slice(at * 16, (at + 1) * 16) });
-      done++;
-      return results;
-    });
-    await until(() => done > 1);
-    await redis.kill();
-    test.expect(done).toBeLessThan(12);
-    await pause(300);
-    await redis.start();
-    test.expect((await Promise.all(judged)).flat()).toEqual(await HERE);
-    for (const said of [notes, one.notes])
-      for (const text of ["the connection is lost", "connected again"])
-        test.expect(said.filter((note) => note.includes(text))).toHaveLength(1);
-    test.expect(notes.some((note) => note.includes("the server lost jobs"))).toBe(!keeps);
-    // After a loss too, the server keeps few answers.
-    const [events] = await redis.client.keys("*:events");
-    await until(async () => (await redis.client.xlen(events!)) <= 200);
-  });
+  it.for([true, false])(
+    `loses nothing when the server is killed: ${KILLS} times (keeps its data: %s)`,
+    LONG,
+    async (keeps, test) => {
+      const redis = await server(test, { keeps });
+      const one = worker(test, redis.url, { lockMs: 3000, judgeOf: slowly(60) });
+      const { judge, notes } = await producer(test, redis.url);
+      let done = 0;
+      const judged = batchesOf(MANY).map(async (batch) => {
+        const { results } = await judge.judge(batch);
+        done++;
+        return results;
+      });
+      for (let round = 0; round < KILLS; round++) {
+        const before = done;
+        await until(() => done > before + 1);
+        await redis.kill();
+        test.expect(done).toBeLessThan(judged.length);
+        await pause(100 * (1 + (round % 4)));
+        await redis.start();
+      }
+      test.expect((await Promise.all(judged)).flat()).toEqual(await resultsHere(SETTING, MANY));
+      for (const said of [notes, one.notes])
+        for (const text of ["the connection is lost", "connected again"])
+          test.expect(said.filter((note) => note.includes(text))).toHaveLength(KILLS);
+      test.expect(notes.some((note) => note.includes("the server lost jobs"))).toBe(!keeps);
+      // After a loss too, the server keeps few answers.
+      const [events] = await redis.client.keys("*:events");
+      await until(async () => (await redis.client.xlen(events!)) <= 200);
+    },
+  );
 
   it("goes on when connections drop, of worker and producer, again and again", async (test) => {
     const redis = await server(test);
