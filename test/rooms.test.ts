@@ -180,15 +180,15 @@ const packagesOf = (files: readonly Source[]): string[] =>
   ].sort();
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Readonly<
   Record<"dependencies" | "devDependencies" | "peerDependencies", Record<string, string>>
-> & { readonly exports: Readonly<Record<string, string | { readonly default: string }>> };
+> & { readonly exports: Readonly<Record<string, string | { readonly types: string }>> };
 /** What the package exports from, and what runs in a thread and in a page. */
 const ENTRIES = [
-  ...Object.values(PACKAGE.exports).flatMap((entry) => (typeof entry === "string" ? [] : sourceAt(entry.default))),
+  ...Object.values(PACKAGE.exports).flatMap((entry) => (typeof entry === "string" ? [] : sourceAt(entry.types))),
   ...["src/run/node-thread.ts", "src/page/browser.ts"],
 ];
 
 function sourceAt(built: string): string {
-  return built.replace(/^\.\/dist\//, "").replace(/\.js$/, ".ts");
+  return built.replace(/^\.\/dist\//, "").replace(/\.d\.ts$/, ".ts");
 }
 
 describe("the graph of imports", () => {
@@ -308,7 +308,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
 
 describe("what the package exports", () => {
   const entries = Object.entries(PACKAGE.exports).flatMap(([path, entry]) =>
-    typeof entry === "string" ? [] : [{ path, names: new Set(sources.get(sourceAt(entry.default))!.exports) }],
+    typeof entry === "string" ? [] : [{ path, names: new Set(sources.get(sourceAt(entry.types))!.exports) }],
   );
 
   it("is at most 90 names at the root, and 420 in all", () => {

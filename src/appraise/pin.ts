@@ -1,6 +1,6 @@
 /** Policies made from verified evidence, a published release, or the measurements of a build. */
 import { plain, requireShape, typedOptions } from "../decode/options.js";
-import { type MembersOf, demand, list, optional, placeIn, text } from "../decode/shapes.js";
+import { type MembersOf, demand, list, optional, placeOf, text } from "../decode/shapes.js";
 import { lastOf, toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
@@ -330,7 +330,7 @@ interface ReleasedApplication {
 /** Reads one application of a release. Throws {@link MalformedError} (`release`) with every fault. */
 function readRelease(release: unknown, app: string): ReleasedApplication {
   const faults = new FaultList();
-  const reader = MemberReader.of(release, placeIn(faults));
+  const reader = MemberReader.of(release, placeOf(faults));
   if (reader === undefined) throw new MalformedError("release", faults);
   const version = reader.read("version", text);
   const entry = applicationIn(reader, app);

@@ -18,7 +18,7 @@ import {
   objectOf,
   oneOf,
   optional,
-  placeIn,
+  placeOf,
   readShape,
   text,
 } from "../decode/shapes.js";
@@ -96,7 +96,7 @@ export function isBundle(json: unknown): boolean {
  */
 export function decodeBundle(input: unknown): Bundle {
   const faults = new FaultList();
-  const reader = MemberReader.of(jsonInput(input), placeIn(faults));
+  const reader = MemberReader.of(jsonInput(input), placeOf(faults));
   const bundle = reader && bundleOf(reader);
   if (bundle === undefined || faults.length > 0) throw new MalformedError("bundle", faults);
   return bundle;

@@ -8,7 +8,7 @@ import { type NamesRead, collectFoldedNames } from "./folded-names.js";
 import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject } from "./json.js";
 import { MemberReader, jsonList } from "./json-members.js";
-import { placeIn, text } from "./shapes.js";
+import { placeOf, text } from "./shapes.js";
 import { equalJson } from "./json-numbers.js";
 
 export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
@@ -63,7 +63,7 @@ export function decodeActivity(input: unknown): Activity {
 /** Tolerant form of {@link decodeActivity}, for a parsed value. */
 export function readActivity(input: unknown): Reading<Activity> {
   const faults = evidenceBeside(input, "activity");
-  const reader = MemberReader.of(unwrap(input, "activity"), placeIn(faults));
+  const reader = MemberReader.of(unwrap(input, "activity"), placeOf(faults));
   if (reader === undefined) return { value: {}, faults };
   const outcome = outcomeReader(reader);
   if (outcome !== reader) {

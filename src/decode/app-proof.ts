@@ -1,6 +1,6 @@
 /** Decoding of app proofs, which are payloads signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { plain, typedOptions } from "./options.js";
-import { type Shape, optional, placeIn, text } from "./shapes.js";
+import { type Shape, optional, placeOf, text } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { APP_PROOF_SCHEME, KNOWN_PAYLOAD_TYPES } from "./app-proof-limits.js";
@@ -9,7 +9,7 @@ import { rawSignature } from "./ecdsa-signature.js";
 import { evidenceBeside } from "./evidence-members.js";
 import { copyPlain, jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
-import { MemberReader, decimal, hexBytes } from "./json-members.js";
+import { MemberReader, decimal, hexText } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
@@ -40,7 +40,7 @@ export function decodeAppProof(input: unknown): AppProof {
 /** Tolerant form of {@link decodeAppProof}, for a parsed value. */
 export function readAppProof(input: unknown): Reading<AppProof> {
   const faults = evidenceBeside(input, "app proof");
-  const reader = MemberReader.of(input, placeIn(faults));
+  const reader = MemberReader.of(input, placeOf(faults));
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.read("scheme", text);
   const value = {
@@ -59,14 +59,14 @@ export function readAppProof(input: unknown): Reading<AppProof> {
 const KEY_LENGTHS: readonly number[] = [QOS_PUBLIC_KEY_LENGTH, P256_POINT_LENGTH];
 
 function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
-  const key = reader.read("publicKey", hexBytes);
+  const key = reader.read("publicKey", hexText);
   if (key === undefined || KEY_LENGTHS.includes(key.length)) return key;
   const wanted = `expected ${2 * QOS_PUBLIC_KEY_LENGTH} (the whole key) or ${2 * P256_POINT_LENGTH} (its signing half)`;
   return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
 }
 
 function signatureOf(reader: MemberReader): Uint8Array | undefined {
-  const bytes = reader.read("signature", hexBytes);
+  const bytes = reader.read("signature", hexText);
   return bytes && (rawAppSignature(bytes) ?? reader.fault("signature", noSignature(bytes)));
 }
 
@@ -269,7 +269,7 @@ function readAppProofPayload(
   untimed: readonly string[],
 ): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
-  const reader = MemberReader.of(json, placeIn(faults));
+  const reader = MemberReader.of(json, placeOf(faults));
   if (reader === undefined) return { value: {}, faults };
   const type = typeOf(reader);
   const isUntimed = type !== undefined && untimed.includes(type) && !Object.hasOwn(reader.object, "timestampMs");

@@ -11,8 +11,8 @@ import {
 } from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
 import { JsonNumber, isJsonObject, jsonKind, jsonText } from "./json.js";
-import { MemberReader, base64Bytes, decimal, hexBytes } from "./json-members.js";
-import { placeIn, text } from "./shapes.js";
+import { MemberReader, base64Text, decimal, hexText } from "./json-members.js";
+import { placeOf, text } from "./shapes.js";
 
 /**
  * ```json
@@ -112,7 +112,7 @@ export function bootProofList(input: unknown): readonly unknown[] | null {
 /** Tolerant form of {@link decodeBootProof}, for a parsed value. */
 export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
-  const reader = MemberReader.of(unwrap(input, "bootProof"), placeIn(faults));
+  const reader = MemberReader.of(unwrap(input, "bootProof"), placeOf(faults));
   if (reader === undefined) return { value: {}, faults, missing: [] };
   const state = stateInstead(reader.object);
   if (state !== null) return { value: {}, faults: [...faults, { path: "", message: state }], missing: [] };
@@ -120,10 +120,10 @@ export function readBootProof(input: unknown): BootProofReading {
   if (form !== null) return { value: provisioningDetails(reader, form, faults), faults, missing: [] };
   const value = {
     form: "service" as const,
-    ephemeralPublicKey: reader.read("ephemeralPublicKeyHex", hexBytes),
+    ephemeralPublicKey: reader.read("ephemeralPublicKeyHex", hexText),
     attestationDocument: attestationDocument(reader),
-    manifest: reader.read("qosManifestB64", base64Bytes),
-    manifestEnvelope: reader.read("qosManifestEnvelopeB64", base64Bytes),
+    manifest: reader.read("qosManifestB64", base64Text),
+    manifestEnvelope: reader.read("qosManifestEnvelopeB64", base64Text),
     labels: labels(reader),
     createdAt: createdAt(reader),
     declaredManifestVersion: optionalText(reader, "qosManifestVersion"),
@@ -145,8 +145,8 @@ function provisioningDetails(
   const state = reader.get("provisioningState");
   return {
     form: "provisioning",
-    ephemeralPublicKey: form.key === null ? null : reader.read(form.key, hexBytes),
-    attestationDocument: reader.read(form.document, base64Bytes),
+    ephemeralPublicKey: form.key === null ? null : reader.read(form.key, hexText),
+    attestationDocument: reader.read(form.document, base64Text),
     manifest: null,
     manifestEnvelope: envelope(reader, form),
     labels: NO_LABELS,
@@ -176,17 +176,17 @@ function checkClaim(reader: MemberReader, { name, is, isOptional }: Provisioning
 
 /** Returns the envelope's bytes. Why an object may become bytes is in decode/README.md, "Provisioning details". */
 function envelope(reader: MemberReader, { envelope: { name, is } }: ProvisioningForm): Uint8Array | undefined {
-  if (is === "base64") return reader.read(name, base64Bytes);
+  if (is === "base64") return reader.read(name, base64Text);
   const object = reader.nested(name)?.object;
   return object && toUtf8(jsonText(object));
 }
 
 function attestationDocument(reader: MemberReader): Uint8Array | undefined {
   const { name, alias } = DOCUMENT_MEMBER;
-  if (reader.get(alias) === undefined) return reader.read(name, base64Bytes);
-  const aliased = reader.read(alias, base64Bytes);
+  if (reader.get(alias) === undefined) return reader.read(name, base64Text);
+  const aliased = reader.read(alias, base64Text);
   if (reader.get(name) === undefined) return aliased;
-  const document = reader.read(name, base64Bytes);
+  const document = reader.read(name, base64Text);
   if (document && aliased && !equalBytes(document, aliased)) return reader.fault(alias, differsFrom(name));
   return document;
 }

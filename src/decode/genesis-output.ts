@@ -7,7 +7,7 @@ import { readBorsh } from "./borsh.js";
 import { parseJson } from "./json.js";
 import { MemberReader } from "./json-members.js";
 import { SHA256_LENGTH } from "./lengths.js";
-import { placeIn } from "./shapes.js";
+import { placeOf } from "./shapes.js";
 import { type Struct, bytes, fixedBytes, optionOf, quorumMember, struct, u32, vectorOf } from "./manifest/fields.js";
 import type { MemberSet, QuorumMember } from "./manifest/index.js";
 
@@ -128,7 +128,7 @@ export function decodeGenesisOutput(bytes: Uint8Array): GenesisOutput {
  */
 export function decodeGenesisRequest(bytes: Uint8Array): GenesisRequest {
   const faults = new FaultList();
-  const reader = MemberReader.of(parseJson(bytes, { numbers: "literal" }), placeIn(faults));
+  const reader = MemberReader.of(parseJson(bytes, { numbers: "literal" }), placeOf(faults));
   const request = reader && requestIn(reader);
   if (request === undefined || faults.length > 0) throw new MalformedError("genesis-request", faults);
   return request;

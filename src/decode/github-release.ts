@@ -2,7 +2,7 @@
 import { FaultList, type Reading } from "../errors.js";
 import { parseJson } from "./json.js";
 import { MemberReader } from "./json-members.js";
-import { placeIn, text } from "./shapes.js";
+import { placeOf, text } from "./shapes.js";
 import type { ProvenanceBundle } from "./provenance-bundle.js";
 
 /** Types of the statement. */
@@ -32,7 +32,7 @@ export function releaseName(tenant = "dotcom"): string {
 /** Reads the predicate of a statement of one of {@link RELEASE_TYPES}. */
 export function readGithubRelease({ payload }: Pick<ProvenanceBundle, "payload">): Reading<GithubRelease> {
   const faults = new FaultList();
-  const predicate = MemberReader.of(parseJson(payload), placeIn(faults, "statement"))?.nested("predicate");
+  const predicate = MemberReader.of(parseJson(payload), placeOf(faults, "statement"))?.nested("predicate");
   const [repository, repositoryId, tag] = ["repository", "repositoryId", "tag"].map((name) =>
     predicate?.read(name, text),
   );

@@ -4,7 +4,7 @@
  */
 import { FaultList } from "../errors.js";
 import { type JsonObject, type JsonValue } from "./json.js";
-import { type Place, type Shape, anyObject, anything, list, placeIn, refined, text } from "./shapes.js";
+import { type Place, type Shape, anyObject, anything, list, placeOf, refined, text } from "./shapes.js";
 import { otherSpelling, strictBytes } from "./text-encoding.js";
 
 /** Reads the members of one object, for evidence whose members depend on each other. */
@@ -12,7 +12,7 @@ export class MemberReader {
   readonly object: JsonObject;
   readonly place: Place;
 
-  constructor(object: JsonObject, place: Place = placeIn(new FaultList())) {
+  constructor(object: JsonObject, place: Place = placeOf(new FaultList())) {
     this.object = object;
     this.place = place;
   }
@@ -48,7 +48,7 @@ export class MemberReader {
 
 /** Shape of an object whose members `read` reads. */
 /* @__NO_SIDE_EFFECTS__ */
-export function membersOf<T>(read: (reader: MemberReader) => T | undefined): Shape<T> {
+export function readBy<T>(read: (reader: MemberReader) => T | undefined): Shape<T> {
   return {
     read: (value, place) => {
       const reader = MemberReader.of(value, place);
@@ -66,10 +66,10 @@ export const decimal: Shape<string> = refined(text, (digits, place) =>
 );
 
 /** Shape of bytes in hex of either case. */
-export const hexBytes = bytesAs("hex", "not hex");
+export const hexText = bytesAs("hex", "not hex");
 
 /** Shape of bytes in strict base64. */
-export const base64Bytes = bytesAs("base64", "not strict base64 (standard alphabet, padded, no white space)");
+export const base64Text = bytesAs("base64", "not strict base64 (standard alphabet, padded, no white space)");
 
 /* @__NO_SIDE_EFFECTS__ */
 function bytesAs(spelling: "hex" | "base64", fault: string): Shape<Uint8Array> {

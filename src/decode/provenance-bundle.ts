@@ -7,8 +7,8 @@ import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jsonText, parseJson } from "./json.js";
-import { MemberReader, base64Bytes, jsonList, membersOf } from "./json-members.js";
-import { type Place, list as listOf, optional, placeIn, text as textShape } from "./shapes.js";
+import { MemberReader, base64Text, jsonList, readBy } from "./json-members.js";
+import { type Place, list as listOf, optional, placeOf, text as textShape } from "./shapes.js";
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
 /** Maximum counts. A Sigstore library verifies each entry, or compares all of them, before it knows who signed. */
@@ -148,7 +148,7 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   const faults = new FaultList();
   const json = attempt(() => parseJson(text));
   if (json.value === undefined) return { value: {}, faults: json.faults };
-  const reader = MemberReader.of(json.value, placeIn(faults));
+  const reader = MemberReader.of(json.value, placeOf(faults));
   if (reader === undefined) return { value: {}, faults };
   const material = reader.nested("verificationMaterial");
   const certificate = material && certificateOf(material, CHAIN_TYPES.includes(reader.get("mediaType")));
@@ -177,7 +177,7 @@ function certificateOf(material: MemberReader, mayHaveChain: boolean): Certifica
 
 /** Reads a certificate. Only the signer's certificate is used, so in any other only an exceeded limit is a fault. */
 function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
-  const bytes = reader && reader.read("rawBytes", base64Bytes);
+  const bytes = reader && reader.read("rawBytes", base64Text);
   if (bytes === undefined) return undefined;
   if (bytes.length > MAX_CERTIFICATE_BYTES)
     return reader!.fault("rawBytes", `${bytes.length} bytes, expected at most ${MAX_CERTIFICATE_BYTES}`);
@@ -194,7 +194,7 @@ function membersIn(reader: MemberReader, name: string, most: number): MemberRead
   const list = reader.get(name);
   if (Array.isArray(list) && list.length > most)
     return reader.fault(name, `${list.length} entries, expected at most ${most}`);
-  return reader.read(name, listOf(membersOf((item) => item)));
+  return reader.read(name, listOf(readBy((item) => item)));
 }
 
 const NO_TIMES = { logEntries: 0, timestamps: 0 } as const;
@@ -264,7 +264,7 @@ function payloadOf(reader: MemberReader): Uint8Array | undefined {
   const signatures = envelope.read("signatures", jsonList);
   if (signatures && signatures.length !== 1)
     envelope.fault("signatures", `${signatures.length} signatures, expected exactly one`);
-  return envelope.read("payload", base64Bytes);
+  return envelope.read("payload", base64Text);
 }
 
 function statementOf(payload: Uint8Array, place: Place): ProvenanceStatement | undefined {
@@ -275,7 +275,7 @@ function statementOf(payload: Uint8Array, place: Place): ProvenanceStatement | u
   if (!(STATEMENT_TYPES as readonly unknown[]).includes(reader.get("_type")))
     reader.fault("_type", `expected ${STATEMENT_TYPES.join(" or ")}`);
   const predicateType = reader.read("predicateType", textShape);
-  const subjects = reader.read("subject", listOf(membersOf(subjectOf)));
+  const subjects = reader.read("subject", listOf(readBy(subjectOf)));
   if (predicateType === undefined || subjects === undefined) return undefined;
   return Object.freeze({ predicateType, subjects: Object.freeze(subjects) });
 }

@@ -95,7 +95,7 @@ class PlaceInValue implements Place {
 }
 
 /** Returns the place of a value whose faults go to the list. */
-export function placeIn(faults: FaultList, path = ""): Place {
+export function placeOf(faults: FaultList, path = ""): Place {
   return new PlaceInValue(faults, path);
 }
 
@@ -106,7 +106,7 @@ export function readShape<T>(
   path = "",
 ): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
   const faults = new FaultList();
-  const read = shape.read(value, placeIn(faults, path));
+  const read = shape.read(value, placeOf(faults, path));
   return faults.length === 0 ? { value: read, faults: [] } : { value: undefined, faults };
 }
 

@@ -8,7 +8,7 @@ import { evidenceBeside, misspelt } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceMembers } from "../inputs.js";
 import { MemberReader } from "../decode/json-members.js";
-import { placeIn } from "../decode/shapes.js";
+import { placeOf } from "../decode/shapes.js";
 import { FaultList, MalformedError, faultText } from "../errors.js";
 import { type EvidenceKind, KINDS, type KindRow, beginsAsJson, kindOfJson, recognise } from "../inspect/kinds.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
@@ -90,7 +90,7 @@ const KINDS_OF_MEMBERS: readonly EvidenceKind[] = ["bundle", "boot proofs", "app
  */
 function entryOfMembers(json: JsonObject): Entry {
   const faults = new FaultList();
-  const reader = new MemberReader(json, placeIn(faults));
+  const reader = new MemberReader(json, placeOf(faults));
   reader.refuseUnknown(EVIDENCE_MEMBERS);
   // Null is a fault. If it meant absent, evidence and the policy's rules about app proofs would be skipped silently.
   for (const name of EVIDENCE_MEMBERS)

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { JsonNumber, type JsonObject, isJsonObject } from "../../src/decode/json.js";
-import { MemberReader, base64Bytes, decimal, hexBytes, jsonList, membersOf } from "../../src/decode/json-members.js";
+import { MemberReader, base64Text, decimal, hexText, jsonList, readBy } from "../../src/decode/json-members.js";
 import { fixedBytes, u8 } from "../../src/decode/manifest/fields.js";
-import { type Shape, flag, list as listOf, placeIn, text } from "../../src/decode/shapes.js";
+import { type Shape, flag, list as listOf, placeOf, text } from "../../src/decode/shapes.js";
 import { FaultList } from "../../src/errors.js";
 
 describe("MemberReader", () => {
   const faults = (): FaultList => new FaultList();
   const reader = (object: object, list = faults()): MemberReader =>
-    new MemberReader(object as JsonObject, placeIn(list, "at"));
+    new MemberReader(object as JsonObject, placeOf(list, "at"));
 
   it("reads members of their type", () => {
     const list = faults();
@@ -30,8 +30,8 @@ describe("MemberReader", () => {
     ["a number as a boolean", { m: 0 }, flag, "at.m: expected true or false, got a number"],
     ["an object as an array", { m: {} }, listOf(text), "at.m: expected an array, got an object"],
     ["a number inside an array", { m: ["a", 1] }, listOf(text), "at.m[1]: expected a string, got a number"],
-    ["an array as an object", { m: [] }, membersOf(Object), "at.m: expected an object, got an array"],
-    ["a missing object", {}, membersOf(Object), "at.m: expected an object, got nothing"],
+    ["an array as an object", { m: [] }, readBy(Object), "at.m: expected an object, got an array"],
+    ["a missing object", {}, readBy(Object), "at.m: expected an object, got nothing"],
     ["a missing array", {}, jsonList, "at.m: expected an array, got nothing"],
   ])("reports %s", (_, object, shape, fault) => {
     const list = faults();
@@ -50,7 +50,7 @@ describe("MemberReader", () => {
 
   it("joins the faults of what it nests, and names whole paths", () => {
     const list = faults();
-    const outer = MemberReader.of({ inner: { list: [1] } }, placeIn(list));
+    const outer = MemberReader.of({ inner: { list: [1] } }, placeOf(list));
     outer?.nested("inner")?.read("list", listOf(text));
     outer?.refuseUnknown(["other"]);
     expect(list.map(({ path }) => path)).toEqual(["inner.list[0]", "inner"]);
@@ -60,7 +60,7 @@ describe("MemberReader", () => {
   it("accepts only objects", () => {
     for (const value of [undefined, null, 1, "a", true, [], new JsonNumber("1")]) {
       const list = faults();
-      expect(MemberReader.of(value, placeIn(list, "p"))).toBeUndefined();
+      expect(MemberReader.of(value, placeOf(list, "p"))).toBeUndefined();
       expect(list).toHaveLength(1);
       expect(isJsonObject(value)).toBe(false);
     }
@@ -70,7 +70,7 @@ describe("MemberReader", () => {
 describe("members of a spelling", () => {
   const read = <T>(value: unknown, shape: Shape<T>): [T | undefined, string | undefined] => {
     const faults = new FaultList();
-    const answer = new MemberReader({ m: value } as JsonObject, placeIn(faults)).read("m", shape);
+    const answer = new MemberReader({ m: value } as JsonObject, placeOf(faults)).read("m", shape);
     return [answer, faults[0]?.message];
   };
   const readBytes = (value: unknown, shape: Shape<Uint8Array>): [string | undefined, string | undefined] => {
@@ -97,7 +97,7 @@ describe("members of a spelling", () => {
     ["0", undefined, "not hex"],
     [null, undefined, "expected a string, got nothing"],
   ])("hex: %j", (value, hex, fault) => {
-    expect(readBytes(value, hexBytes)).toEqual([hex, fault]);
+    expect(readBytes(value, hexText)).toEqual([hex, fault]);
   });
 
   it.each([
@@ -105,7 +105,7 @@ describe("members of a spelling", () => {
     ["AA", undefined, "not strict base64 (standard alphabet, padded, no white space)"],
     [["AA=="], undefined, "expected a string, got an array"],
   ])("base64: %j", (value, hex, fault) => {
-    expect(readBytes(value, base64Bytes)).toEqual([hex, fault]);
+    expect(readBytes(value, base64Text)).toEqual([hex, fault]);
   });
 
   it.each([

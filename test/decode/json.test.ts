@@ -8,7 +8,7 @@ import {
   parseJson,
   type JsonObject,
 } from "../../src/decode/json.js";
-import { list, placeIn, readShape, text } from "../../src/decode/shapes.js";
+import { list, placeOf, readShape, text } from "../../src/decode/shapes.js";
 import { FaultList, attempt } from "../../src/errors.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
@@ -126,7 +126,7 @@ it("jsonKind has a word for every value", () => {
 
 describe("names in paths", () => {
   it("are cut in faults", () => {
-    expect(placeIn(new FaultList()).at("n".repeat(100_000)).path).toBe(`${"n".repeat(64)}…`);
+    expect(placeOf(new FaultList()).at("n".repeat(100_000)).path).toBe(`${"n".repeat(64)}…`);
     expect(refusalOf(() => parseJson(`{"${"n".repeat(9999)}":1,"${"n".repeat(9999)}":1}`)).faults.length).toBeLessThan(
       200,
     );

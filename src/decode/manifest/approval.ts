@@ -2,7 +2,7 @@
 import { FaultList, MalformedError } from "../../errors.js";
 import { readBorsh } from "../borsh.js";
 import { parseJson } from "../json.js";
-import { placeIn } from "../shapes.js";
+import { placeOf } from "../shapes.js";
 import { approval } from "./fields.js";
 import type { Approval } from "./model.js";
 
@@ -19,7 +19,7 @@ function isJson(bytes: Uint8Array): boolean {
 
 function readJson(bytes: Uint8Array): Approval {
   const faults = new FaultList();
-  const value = approval.json.read(parseJson(bytes), placeIn(faults));
+  const value = approval.json.read(parseJson(bytes), placeOf(faults));
   if (faults.length > 0) throw new MalformedError("approval", faults);
   return value;
 }

@@ -3,7 +3,7 @@ import { fromHex } from "../../bytes.js";
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { canonicalIpAddress } from "../ip-address.js";
 import { JsonNumber, jsonKind } from "../json.js";
-import { MemberReader, jsonList, membersOf } from "../json-members.js";
+import { MemberReader, jsonList, readBy } from "../json-members.js";
 import { SHA256_LENGTH } from "../lengths.js";
 import { type Shape, flag, text as string } from "../shapes.js";
 import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace, Pivot } from "./model.js";
@@ -14,7 +14,7 @@ interface Borsh<T> {
   readonly write: (writer: BorshWriter, value: T) => void;
 }
 
-/** A part of a manifest. At a fault its shape reads a blank value, because any fault of a manifest throws in the end. */
+/** A part of a manifest. At a fault its shape reads a blank value, because any fault of one throws in the end. */
 interface Field<T> extends Borsh<T> {
   readonly json: Shape<T>;
 }
@@ -203,7 +203,7 @@ export const bridge = {
     if (value.type === "server") BRIDGES.server.write(writer, value);
     else BRIDGES.client.write(writer, value);
   },
-  json: membersOf((reader): BridgeConfig | undefined => {
+  json: readBy((reader): BridgeConfig | undefined => {
     const type = BRIDGE_TYPES.find((one) => one === reader.get("type"));
     if (type !== undefined) return { type, ...BRIDGES[type].members(reader) } as BridgeConfig;
     member(reader, "port", u16);

@@ -4,7 +4,7 @@ import { type Fault, FaultList, MalformedError, faultText } from "../../errors.j
 import { type BorshReader, MAX_ITEMS, readBorsh } from "../borsh.js";
 import { type JsonObject, isJsonObject, parseJson } from "../json.js";
 import { MemberReader } from "../json-members.js";
-import { placeIn } from "../shapes.js";
+import { placeOf } from "../shapes.js";
 import { approvals, member, struct } from "./fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
 import type { ApprovalNames, ManifestSchema } from "./schema.js";
@@ -237,7 +237,7 @@ function isSame(one: unknown, other: unknown): boolean {
 
 function withoutFaults<T>(code: ManifestCode, json: JsonObject, read: (reader: MemberReader) => T | undefined): T {
   const faults = new FaultList();
-  const value = read(new MemberReader(json, placeIn(faults)));
+  const value = read(new MemberReader(json, placeOf(faults)));
   if (faults.length > 0 || value === undefined) throw new MalformedError(code, faults);
   return value;
 }

@@ -3,7 +3,7 @@
  * QOS canonical JSON. Refuses all unknown members and types.
  */
 import { isJsonObject } from "../json.js";
-import { MemberReader, membersOf } from "../json-members.js";
+import { MemberReader, readBy } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { imageDigestOf, imageDigestText } from "./image-digest.js";
 import { flag, optional, text } from "../shapes.js";
@@ -85,7 +85,7 @@ function typeField<T extends string>(reader: MemberReader, names: readonly T[]):
 
 function workloadsField(reader: MemberReader, volumes: readonly string[]): Workload[] {
   if (!inBounds(reader, "workloads", WORKLOADS_MAX)) return [];
-  const workloads = reader.read("workloads", itemsOf(membersOf((workload) => workloadOf(workload, volumes)))) ?? [];
+  const workloads = reader.read("workloads", itemsOf(readBy((workload) => workloadOf(workload, volumes)))) ?? [];
   if (Array.isArray(reader.get("workloads")) && workloads.length === 0) reader.fault("workloads", "empty");
   refuseRepeated(
     reader,
@@ -136,7 +136,7 @@ function imageField(workload: MemberReader): Uint8Array {
 
 function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[] {
   if (workload.get("mounts") === undefined || !inBounds(workload, "mounts", MOUNTS_MAX)) return [];
-  const mounts = workload.read("mounts", itemsOf(membersOf((mount) => mountOf(mount, volumes)))) ?? [];
+  const mounts = workload.read("mounts", itemsOf(readBy((mount) => mountOf(mount, volumes)))) ?? [];
   refuseOverlap(
     workload,
     mounts.map(({ mountPath }) => mountPath),
