@@ -100,8 +100,7 @@ export function authProxyResources(sources: Sources, organizationId: string): [p
       return state.transact((tx) => {
         const now = clock();
         const organization = tx.get("organizations", organizationId)!;
-        const quorumKey: Fleet["quorumKey"] = (app) => fleet.quorumKey(app);
-        const honest = answer(request, { tx, now, fleet, organization, quorumKey });
+        const honest = answer(request, { tx, now, fleet, organization, quorumKey: fleet.quorumKey });
         return misbehaviour.auth(honest, { operation: name, request, reader: tx, now });
       });
     };

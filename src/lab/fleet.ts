@@ -118,9 +118,7 @@ export class Fleet {
   }
 
   /** Returns the quorum key of an application, which signs tokens and bundles. */
-  quorumKey(app: App | TokenApp): QosKeyPair {
-    return this.#saved.quorumKeys[app];
-  }
+  readonly quorumKey = (app: App | TokenApp): QosKeyPair => this.#saved.quorumKeys[app];
 
   /**
    * Returns a policy that pins one deployment of the caller. With commitment `setup` it pins no labels, since setup

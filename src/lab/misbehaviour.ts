@@ -135,7 +135,7 @@ export class Misbehaviour {
   /** Returns the answer of the auth proxy with the faults that are on, those of boots and app proofs included. */
   auth(honest: JsonObject, call: Omit<AuthAnswering, "sign" | "key">): JsonObject {
     const sign: Answering["sign"] = (like, payload) => this.#signed(like, payload, call.reader);
-    const answering = { ...call, sign, key: this.#fleet.quorumKey.bind(this.#fleet) };
+    const answering = { ...call, sign, key: this.#fleet.quorumKey };
     const answer = altered(this.#showing(call.operation), honest, ({ auth }, before) => auth?.(before, answering));
     return this.#withAppProofs(answer, { ...answering, honest });
   }

@@ -30,6 +30,7 @@ const ENDPOINT = { of: "webhookEndpoint", id: "endpointId" };
 const DEPLOYMENT = { of: "tvcDeployment", id: "deploymentId" };
 const SENT = { of: "sentTransaction", id: "sendTransactionStatusId" };
 const ANYWAY = "deleteWithoutExport?!";
+const UNEXPORTED = { check: transfers.refuseUnexported };
 const FEES = "nonce? gasLimit? maxFeePerGas? maxPriorityFeePerGas?";
 const SET = "{name newOperators?[name publicKey] existingOperatorIds?[] threshold#}";
 const RECIPIENTS = "threshold# operatorRecipients[operatorId encryptionPublicKey]";
@@ -47,10 +48,16 @@ export const LAB_OPERATIONS = tableOf({
   createWallet: submit(keys.walletShape, keys.createWallet),
   createWalletAccounts: submit(keys.keyShapes.walletAccounts, keys.createWalletAccounts),
   updateWallet: submit(SUBMIT_OPERATIONS.updateWallet.parameters, renameWallet),
-  deleteWallets: submit(`walletIds[] ${ANYWAY}`, transfers.deleteKeys("wallets")),
+  deleteWallets: submit(
+    `walletIds[] ${ANYWAY}`,
+    users.deletesFrom("wallets", "walletId", transfers.walletOf, UNEXPORTED),
+  ),
   deleteWalletAccounts: submit(`walletAccountIds[] ${ANYWAY}`, transfers.deleteWalletAccounts),
   createPrivateKeys: submit(keys.keyShapes.privateKeys, keys.createPrivateKeys, { version: "V2" }),
-  deletePrivateKeys: submit(`privateKeyIds[] ${ANYWAY}`, transfers.deleteKeys("privateKeys")),
+  deletePrivateKeys: submit(
+    `privateKeyIds[] ${ANYWAY}`,
+    users.deletesFrom("privateKeys", "privateKeyId", transfers.privateKeyOf, UNEXPORTED),
+  ),
   initImportWallet: submit("userId", transfers.initImport),
   initImportPrivateKey: submit("userId", transfers.initImport),
   importWallet: submit(keys.keyShapes.importWallet, transfers.importWallet),
@@ -117,7 +124,7 @@ export const LAB_OPERATIONS = tableOf({
   updateUserName: submit(users.userShapes.updateUser, users.updateUser),
   updateUserEmail: submit(users.userShapes.updateUser, users.updateUser),
   updateUserPhoneNumber: submit(users.userShapes.updateUser, users.updateUser),
-  deleteUsers: submit("userIds[]", users.deleteUsers),
+  deleteUsers: submit("userIds[]", users.deletesFrom("users", "userId", users.userOf, { check: users.refuseRoot })),
   createUserTag: submit("userTagName userIds[]", tags.createUserTag),
   updateUserTag: submit(SUBMIT_OPERATIONS.updateUserTag.parameters, tags.updateUserTag),
   deleteUserTags: submit("userTagIds[]", tags.deleteUserTags),
@@ -144,8 +151,8 @@ export const LAB_OPERATIONS = tableOf({
   createPolicy: submit(policies.policyShapes.createPolicy, policies.createPolicy, LATER.V3),
   createPolicies: submit(policies.policyShapes.createPolicies, policies.createPolicies),
   updatePolicy: submit(policies.policyShapes.updatePolicy, policies.updatePolicy, { version: "V2" }),
-  deletePolicy: submit("policyId", policies.deletePolicies),
-  deletePolicies: submit("policyIds[]", policies.deletePolicies),
+  deletePolicy: submit("policyId", users.deletesFrom("policies", "policyId", policies.policyOf)),
+  deletePolicies: submit("policyIds[]", users.deletesFrom("policies", "policyId", policies.policyOf)),
   approveActivity: submit("fingerprint", () => ({ result: {} })),
   rejectActivity: submit("fingerprint", () => ({ result: {} })),
   createVelocityControl: creates(
@@ -295,11 +302,7 @@ function renameWallet({
   const { walletId, walletName } = parameters;
   const wallet = transfers.walletOf(tx, organization, walletId);
   tx.put("wallets", walletId, { ...wallet, walletName: walletName ?? wallet.walletName });
-  const { organizationId } = organization;
-  const addresses = wallet.accounts.map(({ path: derivationPath, address }) => ({
-    ...{ organizationId, walletId, derivationPath, address },
-  }));
-  return { result: { walletId }, addresses };
+  return { result: { walletId }, addresses: keys.provenAddresses(wallet).proven };
 }
 
 function renameOrganization({ tx, organization, parameters }: Call<JsonObject>): Outcome {

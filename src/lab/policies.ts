@@ -5,7 +5,7 @@ import type { JsonObject } from "../decode/json.js";
 import { type ReadOf, list, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { AccessPolicy, ActivityRecord, Organization, UserRecord } from "./records.js";
 import { invalid } from "./refusal.js";
-import { type Call, type Outcome, refuseEmpty } from "./call.js";
+import type { Call, Outcome } from "./call.js";
 import type { Reader } from "./state.js";
 import { timestamp } from "./timestamp.js";
 import { createdAt, isRoot, owned, ownedOf } from "./users.js";
@@ -138,7 +138,7 @@ export function updatePolicy({
   now,
 }: Call<ReadOf<typeof policyShapes.updatePolicy>>): Outcome {
   const { policyId } = parameters;
-  const before = owned(tx.get("policies", policyId), organization, `policy ${policyId}`);
+  const before = policyOf(tx, organization, policyId);
   const {
     policyName = before.policyName,
     policyEffect = before.effect,
@@ -157,13 +157,12 @@ function refuseUnreadable(...sources: readonly string[]): void {
   for (const source of sources) holds(source, { activity: {}, approvers: [] });
 }
 
-/** Deletes the policies that `policyId` or `policyIds` names, all or none. */
-export function deletePolicies({ tx, organization, parameters }: Call<JsonObject>): Outcome {
-  const ids = [parameters["policyIds"] ?? parameters["policyId"]!].flat() as string[];
-  refuseEmpty("policyIds", ids);
-  for (const id of ids) owned(tx.get("policies", id), organization, `policy ${id}`);
-  for (const id of ids) tx.delete("policies", id);
-  return { result: parameters };
+export function policyOf(reader: Reader, organization: Organization, policyId: string): AccessPolicy {
+  return owned(reader.get("policies", policyId), organization, `policy ${policyId}`);
+}
+
+export function policiesOf(reader: Reader, organization: Organization): JsonObject[] {
+  return ownedOf(reader.all("policies"), organization).map(policyJson);
 }
 
 export function policyJson(policy: AccessPolicy): JsonObject {

@@ -18,9 +18,10 @@ import {
   noncesId,
 } from "./records.js";
 import { type Entry, listed, listedPage, pageFor, paginationOptions } from "./pages.js";
-import { policyJson } from "./policies.js";
+import { policiesOf, policyJson, policyOf } from "./policies.js";
 import { invalid, notFound } from "./refusal.js";
-import { type Answer, type LabQuery, answers, query, showsAll, showsOne, tableOf } from "./rows.js";
+import { type Answer, type LabQuery, answers, query, showsAll, showsOne, snake, tableOf } from "./rows.js";
+import type { Reader } from "./state.js";
 import { tagsOf } from "./tags.js";
 import type { Timestamp } from "./timestamp.js";
 import { privateKeyOf, walletOf } from "./transfers.js";
@@ -35,6 +36,27 @@ function clients<N extends QueryName>(
   type Parameters = Shape<ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>>;
   const shape: Shape<unknown> = QUERY_OPERATIONS[name].parameters;
   return query(documentedOnly(shape) as Parameters, answer);
+}
+
+/** Shows the record that `id` names, as the member `as`. */
+function shows<T>(
+  id: string,
+  as: string,
+  find: (reader: Reader, organization: Organization, id: string) => T,
+  jsonOf: (record: T) => JsonObject,
+): ReturnType<typeof query> {
+  return query(id, ({ state, organization, parameters }) => ({
+    [as]: jsonOf(find(state, organization, String(parameters[id]))),
+  }));
+}
+
+/** Lists what the organization has, as the member `as`. */
+function lists(
+  as: string,
+  of: (reader: Reader, organization: Organization) => JsonObject[],
+): (key: string) => LabQuery {
+  return (key) =>
+    query("", (question) => ({ [as]: listed(question, snake(key), (one) => of(question.state, one)) }))(key);
 }
 
 /** A filter of a list. Some clients send one value, others a list; an empty list does not filter. */
@@ -79,25 +101,13 @@ export const LAB_QUERIES = tableOf({
   getMfaStatus: answers("activityId userId?", "mfaStatuses[]"),
 
   // Wallets and keys.
-  getWallet: query(object({ walletId: text }), ({ state, organization, parameters }) => ({
-    wallet: walletJson(walletOf(state, organization, parameters.walletId)),
-  })),
-  listWallets: query(object({}), (question) => ({
-    wallets: listed(question, "list_wallets", (organization) =>
-      ownedOf(question.state.all("wallets"), organization).map(walletJson),
-    ),
-  })),
+  getWallet: shows("walletId", "wallet", walletOf, walletJson),
+  listWallets: lists("wallets", (all, one) => ownedOf(all.all("wallets"), one).map(walletJson)),
   getWalletAccount: query(walletAccount, getWalletAccount),
   listWalletAccounts: query(walletAccounts, listWalletAccounts),
   getWalletAddressBalances: answers("address caip2", "balances[]"),
-  getPrivateKey: query(object({ privateKeyId: text }), ({ state, organization, parameters }) => ({
-    privateKey: privateKeyJson(privateKeyOf(state, organization, parameters.privateKeyId)),
-  })),
-  listPrivateKeys: query(object({}), (question) => ({
-    privateKeys: listed(question, "list_private_keys", (organization) =>
-      ownedOf(question.state.all("privateKeys"), organization).map(privateKeyJson),
-    ),
-  })),
+  getPrivateKey: shows("privateKeyId", "privateKey", privateKeyOf, privateKeyJson),
+  listPrivateKeys: lists("privateKeys", (all, one) => ownedOf(all.all("privateKeys"), one).map(privateKeyJson)),
   listPrivateKeyTags: showsAll(),
   listSecrets: showsAll(PAGES),
 
@@ -111,7 +121,7 @@ export const LAB_QUERIES = tableOf({
   getOrganization: query("", ({ state, organization }) => {
     const { organizationId, organizationName: name, features, parentOrganizationId: _ } = organization;
     const [users, tags] = [usersOf(state, organization), tagsOf(state, organization)];
-    const policies = ownedOf(state.all("policies"), organization).map(policyJson);
+    const policies = policiesOf(state, organization);
     return json({
       organizationData: { organizationId, name, users, policies, tags, features, ...quorumOf(organization) },
     });
@@ -126,11 +136,9 @@ export const LAB_QUERIES = tableOf({
   })),
   listWebhookEndpoints: showsAll(),
   listEmailEvents: answers(`email eventType? ${PAGES}`, "emailEvents[]"),
-  getUser: clients("getUser", ({ state, organization, parameters }) =>
-    json({ user: userOf(state, organization, parameters.userId).user }),
-  ),
-  listUsers: query("", ({ state, organization }) => ({ users: usersOf(state, organization) })),
-  listUserTags: query("", ({ state, organization }) => ({ userTags: tagsOf(state, organization) })),
+  getUser: shows("userId", "user", userOf, ({ user }) => json(user)),
+  listUsers: lists("users", usersOf),
+  listUserTags: lists("userTags", tagsOf),
   getApiKey: query("apiKeyId", credential("apiKeys", "apiKey", "apiKeyId")),
   getApiKeys: query("userId?", credentials("apiKeys")),
   getAuthenticator: query("authenticatorId", credential("authenticators", "authenticator", "authenticatorId")),
@@ -144,12 +152,8 @@ export const LAB_QUERIES = tableOf({
   getSessionProfiles: showsAll(),
 
   // Policies.
-  getPolicy: query(object({ policyId: text }), ({ state, organization, parameters: { policyId } }) => ({
-    policy: policyJson(owned(state.get("policies", policyId), organization, `policy ${policyId}`)),
-  })),
-  listPolicies: query("", ({ state, organization }) => ({
-    policies: ownedOf(state.all("policies"), organization).map(policyJson),
-  })),
+  getPolicy: shows("policyId", "policy", policyOf, policyJson),
+  listPolicies: lists("policies", policiesOf),
   getActivePolicies: answers("", "statuses[] evaluatedAtMs"),
   getVelocityControl: showsOne("velocityControlId"),
   listVelocityControls: showsAll(PAGES),
@@ -305,8 +309,8 @@ function suborgsOf(question: Question<ReadOf<typeof suborgs>>, name: string): st
   return pageFor(question, name, entries).map((id) => id());
 }
 
-function usersOf(state: Sources["state"], organization: Organization): JsonObject[] {
-  return ownedOf(state.all("users"), organization).map(({ user }) => user as unknown as JsonObject);
+function usersOf(reader: Reader, organization: Organization): JsonObject[] {
+  return ownedOf(reader.all("users"), organization).map(({ user }) => user as unknown as JsonObject);
 }
 
 function quorumOf({ rootUserIds, rootQuorumThreshold: threshold = 1 }: Organization): JsonObject {

@@ -7,19 +7,11 @@ import type { JsonObject, JsonValue } from "../decode/json.js";
 import type { Shape } from "../decode/shapes.js";
 import { shapeOf } from "./notation.js";
 import type { Question } from "./question.js";
-import {
-  type Call,
-  type CarryOut,
-  type Guessed,
-  type LabOperation,
-  type Outcome,
-  type Row,
-  refuseEmpty,
-} from "./call.js";
+import type { Call, CarryOut, Guessed, LabOperation, Outcome, Row } from "./call.js";
 import type { Kept, Organization } from "./records.js";
 import type { Reader } from "./state.js";
 import { timestamp } from "./timestamp.js";
-import { createdAt, owned, ownedOf } from "./users.js";
+import { createdAt, deletesFrom, owned, ownedOf, type userOf } from "./users.js";
 
 /** Answers a query. Throws Refusal. */
 export type Answer<Parameters> = ((question: Question<Parameters>) => JsonObject | Promise<JsonObject>) & Guessed;
@@ -101,15 +93,9 @@ export function updates(parameters: Given<JsonObject>, more: Naming & Variations
 export function deletes(parameters: string, more: Naming & Variations = {}): SubmitRow {
   return (key) => {
     const { of: kind = kindIn(key), id = `${kind}Id`, as = id } = more;
-    const carryOut = ({ tx, organization, parameters: given }: Call<JsonObject>): Outcome => {
-      const [named, s] = id in given ? [given[id]!, ""] : [given[`${id}s`]!, "s"];
-      const ids = [named].flat() as string[];
-      refuseEmpty(`${id}s`, ids);
-      for (const one of ids) keptOf(tx, organization, kind, one);
-      for (const one of ids) tx.delete("kept", one);
-      return { result: { [`${as}${s}`]: named } };
-    };
-    return submit(parameters, guess(carryOut), more)(key);
+    const find = (...[reader, organization, one]: Parameters<typeof userOf>): Kept =>
+      keptOf(reader, organization, kind, one);
+    return submit(parameters, guess(deletesFrom("kept", id, find, { as })), more)(key);
   };
 }
 
@@ -218,7 +204,7 @@ export function query<T = JsonObject>(parameters: Given<T>, answer: Answer<T>): 
   });
 }
 
-function snake(key: string): string {
+export function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

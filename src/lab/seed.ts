@@ -58,10 +58,8 @@ export async function createSeed(sources: PastSources): Promise<Seed> {
   });
   tx.put("organizations", organizationId, organization);
   const actor = tx.get("users", userId)!;
-  const call = <T>(parameters: T): Call<T> => ({
-    ...{ tx, organization, actor, parameters, now },
-    quorumKey: (app) => fleet.quorumKey(app),
-  });
+  const { quorumKey } = fleet;
+  const call = <T>(parameters: T): Call<T> => ({ tx, organization, actor, parameters, now, quorumKey });
   const operators = [{ ...userOf("operator", { operator: operatorKey }), userTags: [] }];
   const [operatorId] = idsIn(createUsers(call(null), operators));
   const [userTagId] = idsIn(createUserTag(call({ userTagName: "engineers", userIds: [operatorId!] })));

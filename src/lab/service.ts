@@ -268,7 +268,7 @@ export class Service {
     try {
       const actor = tx.get("users", userId);
       if (actor === undefined) throw notFound(`there is no user ${userId}`);
-      const quorumKey = this.#parts.fleet.quorumKey.bind(this.#parts.fleet);
+      const { quorumKey } = this.#parts.fleet;
       const call = { tx, organization, actor, parameters, now: stamped.now, quorumKey };
       const { intent, result, addresses = [] } = await carryOut(call);
       const members = { intent: { [intentMember]: { ...parameters, ...intent } }, result: { [resultMember]: result } };

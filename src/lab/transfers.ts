@@ -101,36 +101,26 @@ export async function exportPrivateKey(call: Call<JsonObject>): Promise<Outcome>
   return { result: { privateKeyId: key.privateKeyId, ...exported } };
 }
 
-/** Deletes wallets or private keys, all or none. */
-export function deleteKeys(table: "wallets" | "privateKeys") {
-  const member = table === "wallets" ? "walletIds" : "privateKeyIds";
-  return ({ tx, organization, parameters }: Call<JsonObject>): Outcome => {
-    const ids = parameters[member] as string[];
-    const find = table === "wallets" ? walletOf : privateKeyOf;
-    for (const id of ids) refuseUnexported(find(tx, organization, id), parameters);
-    for (const id of ids) tx.delete(table, id);
-    return { result: { [member]: ids } };
-  };
-}
-
-export function deleteWalletAccounts({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+export function deleteWalletAccounts(call: Call<JsonObject>): Outcome {
+  const { tx, organization, parameters } = call;
   const walletAccountIds = parameters["walletAccountIds"] as string[];
   const isDeleted = ({ walletAccountId }: Wallet["accounts"][number]): boolean =>
     walletAccountIds.includes(walletAccountId);
   const wallets = ownedOf(tx.all("wallets"), organization).filter(({ accounts }) => accounts.some(isDeleted));
   const found = wallets.flatMap(({ accounts }) => accounts.filter(isDeleted));
   if (found.length < walletAccountIds.length) throw notFound("there is no such account");
-  for (const wallet of wallets) refuseUnexported(wallet, parameters);
+  for (const wallet of wallets) refuseUnexported(wallet, call);
   for (const wallet of wallets)
     tx.put("wallets", wallet.walletId, { ...wallet, accounts: wallet.accounts.filter((one) => !isDeleted(one)) });
   return { result: { walletAccountIds } };
 }
 
-export function deleteSubOrganization({ tx, organization, parameters }: Call<JsonObject>): Outcome {
+export function deleteSubOrganization(call: Call<JsonObject>): Outcome {
+  const { tx, organization } = call;
   const { organizationId, parentOrganizationId } = organization;
   if (parentOrganizationId === undefined) throw invalid("only a sub-organization can be deleted");
   const keys = [...ownedOf(tx.all("wallets"), organization), ...ownedOf(tx.all("privateKeys"), organization)];
-  for (const key of keys) refuseUnexported(key, parameters);
+  for (const key of keys) refuseUnexported(key, call);
   for (const { user } of ownedOf(tx.all("users"), organization)) tx.delete("users", user.userId);
   tx.delete("organizations", organizationId);
   return { result: { subOrganizationUuid: organizationId } };
@@ -144,7 +134,10 @@ export function privateKeyOf(reader: Reader, organization: Organization, private
   return owned(reader.get("privateKeys", privateKeyId), organization, `private key ${privateKeyId}`);
 }
 
-function refuseUnexported({ exported = false }: Pick<Wallet, "exported">, { deleteWithoutExport }: JsonObject): void {
-  if (!exported && deleteWithoutExport !== true)
+export function refuseUnexported(
+  { exported = false }: Pick<Wallet, "exported">,
+  { parameters }: Call<JsonObject>,
+): void {
+  if (!exported && parameters["deleteWithoutExport"] !== true)
     throw invalid("parameters.deleteWithoutExport: expected true, since it was never exported");
 }

@@ -5,7 +5,7 @@ import { decodeCbor } from "../decode/cbor.js";
 import type { JsonObject } from "../decode/json.js";
 import { type ReadOf, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { PasskeyRegistration } from "./passkey.js";
-import type { ApiKey, Organization, User, UserRecord } from "./records.js";
+import type { ApiKey, Organization, Table, User, UserRecord } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import { type Call, type Outcome, refuseEmpty } from "./call.js";
 import type { Reader, Transaction } from "./state.js";
@@ -172,14 +172,8 @@ export function createUsers({ tx, organization, now }: Call<unknown>, requested:
   return { result: { userIds: requested.map((one) => addRequestedUser(tx, organization.organizationId, one, now)) } };
 }
 
-export function deleteUsers({ tx, organization, parameters: { userIds } }: Call<{ userIds: string[] }>): Outcome {
-  refuseEmpty("userIds", userIds);
-  for (const id of userIds) {
-    userOf(tx, organization, id);
-    if (organization.rootUserIds.includes(id)) throw invalid(`parameters.userIds: ${id} is a root user`);
-  }
-  for (const id of userIds) tx.delete("users", id);
-  return { result: { userIds } };
+export function refuseRoot({ user: { userId } }: UserRecord, { organization }: Call<unknown>): void {
+  if (organization.rootUserIds.includes(userId)) throw invalid(`parameters.userIds: ${userId} is a root user`);
 }
 
 export function updateUser({ tx, organization, parameters, now }: Call<ReadOf<typeof userShapes.updateUser>>): Outcome {
@@ -252,6 +246,27 @@ export function isRoot(organization: Organization, record: UserRecord): boolean 
 
 export function userOf(reader: Reader, organization: Organization, userId: string): UserRecord {
   return owned(reader.get("users", userId), organization, `user ${userId}`);
+}
+
+/** Deletes the records that `id` or `${id}s` of the parameters names, all or none. The result repeats it as `as`. */
+export function deletesFrom<T>(
+  table: Table,
+  id: string,
+  find: (reader: Reader, organization: Organization, id: string) => T,
+  { as = id, check }: { readonly as?: string; readonly check?: (record: T, call: Call<JsonObject>) => void } = {},
+) {
+  return (call: Call<JsonObject>): Outcome => {
+    const { tx, organization, parameters } = call;
+    const [named, s] = id in parameters ? [parameters[id]!, ""] : [parameters[`${id}s`]!, "s"];
+    const ids = [named].flat() as string[];
+    refuseEmpty(`${id}s`, ids);
+    for (const one of ids) {
+      const record = find(tx, organization, one);
+      check?.(record, call);
+    }
+    for (const one of ids) tx.delete(table, one);
+    return { result: { [`${as}${s}`]: named } };
+  };
 }
 
 /** Returns the record. Throws Refusal unless it exists and belongs to the organization. */
