@@ -58,10 +58,6 @@ const FORMATS = {
 /** These have rows only, so what no row says is on stderr. */
 const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly (keyof typeof FORMATS)[];
 
-/** Options of a run that fetches. */
-const FETCHING = ["out", "yes", "limit", "max-accounts", "parent-organization-id"] as const;
-const CONNECTING = ["base-url", "api-key-file", "timeout"] as const;
-
 interface AddressRequest {
   readonly flags: Flags<"addresses">;
   readonly question: AddressQuestion;
@@ -80,7 +76,8 @@ export const addAddressesCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    refuseOptions(args, flags);
+    if (flags.out === STDIN) args.fault("--out -: a folder is required");
+    args.refuseTwice("--address", flags.address);
     const request = requestOf(args, flags, io);
     const { format } = flags;
     args.throwFaults();
@@ -96,21 +93,6 @@ export const addAddressesCommand = commandOf(
     return table.tableExitCode(result);
   },
 );
-
-function refuseOptions(args: ArgumentReader, { policy, out, address }: Flags<"addresses">): void {
-  if (policy === undefined) args.fault("--policy FILE is required: it pins the enclaves that derive addresses");
-  const excluded = [
-    ...[...FETCHING, ...CONNECTING].map((name) => ["from", name] as const),
-    ["suborgs", "parent-organization-id"] as const,
-    // A wallet is of one organization.
-    ["suborgs", "wallet"] as const,
-  ];
-  for (const [one, other] of excluded)
-    if (args.has(one) && args.has(other)) args.fault(`--${one} and --${other} exclude each other`);
-  args.refuseWithout("suborgs", "yes", "limit");
-  if (out === STDIN) args.fault("--out -: a folder is required");
-  args.refuseTwice("--address", address);
-}
 
 function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): AddressRequest | undefined {
   const connection = args.has("from") ? undefined : connectionOf(args, flags, io);

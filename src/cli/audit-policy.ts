@@ -46,12 +46,7 @@ export async function auditPolicy(
   };
 }
 
-/** Refuses a command line without a policy, and `--trust-anchor` together with a policy. */
-export function requireAuditPolicy(
-  args: ArgumentReader,
-  { trustAnchor }: Pick<Flags<"audit worker">, "trustAnchor">,
-): void {
+/** Refuses a command line without a policy. */
+export function requireAuditPolicy(args: ArgumentReader): void {
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
-  if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
 }

@@ -74,14 +74,10 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
   },
   async ({ args, flags, files, io }, inputs) => {
     refuseInputs(args, inputs, flags.bootProof);
-    requireAuditPolicy(args, flags);
+    requireAuditPolicy(args);
     refuseFiles(args, inputs, flags);
-    for (const name of ["workers", "entry-timeout"] as const)
-      if (args.has("queue") && args.has(name))
-        args.fault(`--${name} is for the threads of this machine: not with --queue`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
-    args.refuseWithout("queue", "queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file");
-    const [judging, health] = [judgingOf(args, flags), healthOf(args, flags)];
+    const [judging, health] = [judgingOf(flags), healthOf(args, flags)];
     args.throwFaults();
     const options = { ...optionsOf(flags, io), ...judging };
     return run({ inputs, flags, queue, options, health }, files, io);
@@ -98,11 +94,8 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
 }
 
 function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">): void {
-  const { out, expected, resume, whole } = flags;
+  const { out, expected } = flags;
   const isFile = out !== undefined && out !== STDIN;
-  if (resume === true && !isFile) args.fault("--resume requires --out FILE: it reads the results of that file");
-  if (whole === true && !isFile)
-    args.fault("--whole requires --out FILE: without it there are only this run's results");
   if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
   if (expected !== undefined && expected !== STDIN) refuseExpected(args, expected, inputs, isFile ? [out] : []);
 }

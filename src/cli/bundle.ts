@@ -10,7 +10,7 @@ import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
-import { deliverNew, refuseTarget } from "./output.js";
+import { deliverNew, refuseOut } from "./output.js";
 import { payloadsOf } from "./payload-values.js";
 import { readGivenPolicy } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
@@ -38,13 +38,12 @@ export const addBundleCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    await refuseTarget(args, flags);
+    await refuseOut(args, flags.out);
     return bundle(flags, optionsOf(args, flags, io), files, io);
   },
 );
 
 function optionsOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): Omit<PackOptions, "policy"> {
-  if (!args.has("boot-proof")) args.fault("--boot-proof FILE is required: the evidence to pack");
   if (!choosesPolicy(args)) args.fault("--policy FILE or --no-policy is required: what the evidence must meet");
   if (!args.has("app-proof") && !args.has("activity") && args.has("organization-id")) args.fault(NO_ORGANIZATION);
   const { nonce, now = io.now() } = flags;

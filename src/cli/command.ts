@@ -82,6 +82,7 @@ export function commandOf<C extends CommandName, Operands extends unknown[] = []
     command.action(async () => {
       args.refuseRepeated();
       args.refuseRepeatedStdin();
+      args.refuseByRules(name);
       const task = { command, args, flags: command.opts<Flags<C>>(), files: new InputFiles(io, name), io };
       finish(await work(task, ...(command.processedArgs as Operands)));
     });

@@ -8,6 +8,7 @@ import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { warnOfReaders } from "./key-files.js";
 import { ofKind } from "./kinds.js";
+import { CONNECTION_OPTIONS, KEY_OPTIONS, WHY_NO_KEY } from "./option-rules.js";
 import { DEFAULT_TIMEOUT_SECONDS, type Flags, type OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
@@ -32,14 +33,7 @@ const ENV = {
   privateKey: "BOOTPROOF_API_PRIVATE_KEY",
 } as const;
 
-/** Options that do not exist. They are recognised only to explain how to pass a key. */
-const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
-export const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
-
-const WHY_NO_KEY =
-  "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
-  `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
 export const NO_ORGANIZATION =
   "--organization-id: boot proofs name no organization, so there is nothing to check: add app proofs or an activity, " +
@@ -120,18 +114,10 @@ function setting(
   return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
-/** Refuses keys on the command line, also where no connection is needed. Returns whether there was one. */
-export function refuseExposedKeys(args: ArgumentReader): boolean {
-  const exposed = KEY_OPTIONS.filter((name) => args.has(name));
-  if (exposed.length > 0) args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
-  return exposed.length > 0;
-}
-
 /** Reads where the key is. Reports all faults, and never quotes a key. */
 export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
-  if (refuseExposedKeys(args)) return undefined;
   const { apiKeyFile: file } = flags;
-  if (args.isEmpty("api-key-file")) return undefined;
+  if (args.isEmpty("api-key-file") || KEY_OPTIONS.some((name) => args.has(name))) return undefined;
   if (file !== undefined)
     return looksLikeKey(file) ? args.fault(`--api-key-file: expected the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];

@@ -24,7 +24,7 @@ import {
 import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
-import { deliverNew, isFileOut, refuseTarget, reportWritten } from "./output.js";
+import { deliverNew, isFileOut, refuseOut, reportWritten } from "./output.js";
 
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
@@ -64,7 +64,7 @@ export const addFetchCommand = commandOf(
     const { app, ephemeralKey, deploymentId, out } = flags;
     const isFolder = isFolderOut(flags);
     if (isFolder && flags.force === true) args.fault("--force requires --out FILE: a folder is never replaced");
-    else await refuseTarget(args, isFolder ? {} : flags);
+    else if (!isFolder) await refuseOut(args, out);
     args.throwFaults();
     if (isFolder) (await import("./write-whole.js")).requireFolder(out!);
     let fetched: Fetched;

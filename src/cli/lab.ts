@@ -44,9 +44,6 @@ export const addLabCommand = commandOf(
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
-    if (flags.listFaults === true)
-      for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
-        args.fault(`--${name}: --list-faults starts no lab: use it alone`);
     const ofApplications = APPLICATION_FAULTS.map((fault) => ({ ...fault, needs: ["applications of your own"] }));
     const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...ofApplications];
     const options = optionsOf(args, flags, { faults, versions: MANIFEST_VERSIONS }, io);

@@ -85,12 +85,9 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
   },
 );
 
-function refuseDemands(args: ArgumentReader, { head, checkpoint, after, key, origin }: Flags<"log verify">): void {
+function refuseDemands(args: ArgumentReader, { head }: Flags<"log verify">): void {
   if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
     args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
-  for (const [name, isGiven] of Object.entries({ key: key.length > 0, origin: origin !== undefined }))
-    if (isGiven && (checkpoint ?? after) === undefined) args.fault(`--${name}: only with --checkpoint or --after`);
-  if (after !== undefined && key.length === 0) args.fault("--after: --key FILE is required: the key that signed it");
   args.throwFaults();
 }
 
@@ -217,8 +214,7 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
 
 function refuseSigning(args: ArgumentReader, flags: Flags<"log checkpoint">, [first]: readonly string[]): void {
   const { key, after, origin } = flags;
-  if (key.length === 0) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
-  if (key.length > 1 && after === undefined) args.fault("--key: a second key only with --after");
+  if (key.length > 1 && after === undefined) args.fault("--key: a second key requires --after");
   if (first === STDIN && (origin ?? after) === undefined) args.fault("--origin is required for a log on stdin");
   requireOrigin(args, origin);
   args.throwFaults();

@@ -41,8 +41,6 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, image) => {
-    if (args.has("provenance") && (flags.binary === undefined || flags.policy === undefined))
-      args.fault("--provenance requires --binary and --policy: the policy demands who built the binary");
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
     const { format } = flags;

@@ -7,7 +7,7 @@ import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { READERS, type Reader, TOKEN_KINDS } from "./option-values.js";
 
-/** Options that would put a key on the command line are refused with the reason. */
+/** Options that would put a key on the command line exist only to be refused with the reason. */
 const KEY = {
   "--api-key [hex]": "",
   "--api-private-key [hex]": "",
@@ -258,9 +258,11 @@ export const COMMAND_OPTIONS = {
     "--log <file>": "append the entries to this file (see bootproof log verify)",
     "--heartbeat <duration>": "with --log: the time between two entries that count the polls: 1s to 7d (default: 1h)",
     "--after <file>": "with --log, for a new file: the file before it, whose chain the new one goes on with",
-    "--checkpoint <file>": "with --log: keep a signed note of its newest entry in this file, for others to copy",
+    "--checkpoint <file>":
+      "with --checkpoint-key: keep a signed note of the newest entry in this file, for others to copy",
     "--checkpoint-key <file>": "with --log: the Ed25519 key (PEM) that signs checkpoints",
-    "--origin <name>": "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)",
+    "--origin <name>":
+      "with --checkpoint-key: the name of the log in checkpoints (default: bootproof-log/ and the name of the file)",
     "--on-refusal <command>": `where each rejected boot proof is reported: ${REPORTED}`,
     "--on-outage <command>": `where the begin and the end of an outage are reported: ${REPORTED}`,
     "--outage-after <number>":
@@ -278,7 +280,7 @@ export const COMMAND_OPTIONS = {
     "--head <hex>": "the hash of the last line, from a copy that was kept elsewhere",
     "--checkpoint <file>": "a signed note that was kept elsewhere: the log must have the entry that it names",
     "--after <file>":
-      "a signed note that vouches for the entries up to its own: the files may begin with the next entry",
+      "with --key: a signed note that vouches for the entries up to its own: the files may begin with the next entry",
     "--key <file+>": "the public key of the log (Ed25519, PEM), which signed the notes; twice: the old and the new one",
     "--origin <name>": "the name of the log that the notes must have",
     "--max-gap <duration>":
@@ -310,14 +312,14 @@ export const COMMAND_OPTIONS = {
     "--manifest-set <file>": `${WITHOUT_EVIDENCE}: who approves manifests, {"threshold": n, "members": ["hex", …]}`,
     "--quorum-key <hex>": `${WITHOUT_EVIDENCE}: the quorum key of the deployment, 130 bytes`,
     "--namespace <name>": `${WITHOUT_EVIDENCE}: the namespace of the manifests that the manifest set approves`,
-    "--allow-debug": "with --boot-proof: pin debug deployments; the policy then allows debug mode",
-    "--nonce <hex>": "with --boot-proof: the expected nonce; it is not pinned",
-    "--provenance <file...>": "with --boot-proof: a Sigstore bundle of the build; the build that it names is pinned",
+    "--allow-debug": "with boot proofs: pin debug deployments; the policy then allows debug mode",
+    "--nonce <hex>": "with boot proofs: the expected nonce; it is not pinned",
+    "--provenance <file...>": "with boot proofs: a Sigstore bundle of the build; the build that it names is pinned",
     "--repository <url>": "with --provenance: the URL of the build's repository (default with --add-to: the policy's)",
-    "--github-release": "with --provenance: pin GitHub's immutable release in the bundle; --repository is owner/name",
+    "--github-release": "with --repository: pin GitHub's immutable release in the bundle, of owner/name",
     "--tenant <name>": "with --github-release: the subdomain of an enterprise on ghe.com (default: github.com)",
     "--trusted-root <file>":
-      "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)",
+      "with --provenance: the trusted root of Sigstore that verifies it (gh attestation trusted-root)",
     "--app-proof-type <type...>": "the types of app proof that the deployment may sign (default: any)",
     "--name <name>": "the policy's name, which reports show",
     "--max-age <age>": "the policy's maxAge, such as 30d: a limit of how long an enclave may run (default: none)",

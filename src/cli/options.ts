@@ -2,7 +2,8 @@
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
-import type { OptionName } from "./option-table.js";
+import { brokenRules } from "./option-rules.js";
+import type { CommandName, OptionName } from "./option-table.js";
 
 /** Returns the fault that an option took another option as its value. Both are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
@@ -74,16 +75,16 @@ export class ArgumentReader {
     return undefined;
   }
 
-  /** Returns which of the options is given. Refuses several. */
-  oneOf<N extends OptionName>(...names: readonly N[]): N | undefined {
-    const given = names.filter((name) => this.has(name));
-    if (given.length > 1) this.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
-    return given[0];
-  }
-
-  /** Refuses options that mean nothing without the one that is needed. */
-  refuseWithout(needed: OptionName, ...names: readonly OptionName[]): void {
-    for (const name of this.has(needed) ? [] : names) if (this.has(name)) this.fault(`--${name} requires --${needed}`);
+  /** Adds what the rules of the command say about the options that are given. */
+  refuseByRules(name: CommandName): void {
+    const { out, format } = this.#command.opts();
+    const broken = brokenRules(name, (rule) => {
+      const [option = "", value] = rule.split(" ");
+      // The result then goes to stdout, as without the option.
+      const isGiven = this.#given.has(option) && !(option === "out" && out === STDIN);
+      return isGiven && (value === undefined || value === format);
+    });
+    for (const message of broken) this.fault(message);
   }
 
   refuseRepeated(): void {
@@ -150,9 +151,9 @@ export function valuesOn(argv: readonly string[], option: string): string[] {
   });
 }
 
-/** Returns whether the command line chooses a policy. Reports a fault if it chooses two. */
+/** Returns whether the command line says under which policy evidence is judged. */
 export function choosesPolicy(args: ArgumentReader): boolean {
-  return args.oneOf("policy", "no-policy", "bundle-policy") !== undefined;
+  return (["policy", "no-policy", "bundle-policy"] as const).some((name) => args.has(name));
 }
 
 interface JudgingFlags {
@@ -162,12 +163,11 @@ interface JudgingFlags {
 }
 
 /** Returns the options of a verification that loosen or demand, whatever the policy says. */
-export function judgingOf(
-  args: ArgumentReader,
-  { maxAge, allowDebug = false, failOnWarning = false }: JudgingFlags,
-): { readonly maxAgeMs?: number; readonly allowDebug?: true; readonly acceptance?: "strict" } {
-  if (args.has("max-age") && args.has("no-policy"))
-    args.fault("--max-age requires --policy: age is a check of the policy");
+export function judgingOf({ maxAge, allowDebug = false, failOnWarning = false }: JudgingFlags): {
+  readonly maxAgeMs?: number;
+  readonly allowDebug?: true;
+  readonly acceptance?: "strict";
+} {
   return {
     ...(maxAge !== undefined && { maxAgeMs: maxAge }),
     ...(allowDebug && { allowDebug }),

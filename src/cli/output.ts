@@ -15,12 +15,6 @@ interface Target extends NewTarget {
   readonly out?: string | undefined;
 }
 
-/** Refuses `--force` without a file, and what {@link refuseOut} refuses. */
-export async function refuseTarget(args: ArgumentReader, { out, force }: Target): Promise<void> {
-  if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
-  await refuseOut(args, out);
-}
-
 /** Writes a document by the rule of `writeNew`, and one line about it on stderr. `what` is the end of the line. */
 export async function deliverNew(text: string, target: Target, what: string, io: Io): Promise<void> {
   if (!isFileOut(target.out)) return void io.stdout.write(text);

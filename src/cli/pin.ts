@@ -7,18 +7,19 @@ import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { commandOf } from "./command.js";
-import { CONNECTION_HELP, CONNECTION_OPTIONS, type Connection, connectionOf, refuseExposedKeys } from "./connection.js";
+import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
-import type { Flags, OptionName } from "./option-table.js";
+import { BUILD } from "./option-rules.js";
+import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
-import { deliverNew, refuseTarget } from "./output.js";
+import { deliverNew, refuseOut } from "./output.js";
 import { isSameFile } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -70,80 +71,33 @@ export const addPinCommand = commandOf(
   },
 );
 
-const SOURCES = {
-  "boot-proof": ["boot-proof"],
-  release: ["release"],
-  build: ["image", "pcrs", "binary"],
-  service: ["app"],
-} as const;
-type SourceName = keyof typeof SOURCES;
-/** The sources whose options name nothing else. `--app` also names the application of a release. */
-const OWN_SOURCES: readonly SourceName[] = ["boot-proof", "release", "build"];
-
-const SEEN: readonly SourceName[] = ["boot-proof", "service"];
-
-const UNSEEN: readonly SourceName[] = ["release", "build"];
-const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
-  ["role-arn", ["build"]],
-  ["commitment", UNSEEN],
-  ["manifest-set", UNSEEN],
-  ["quorum-key", UNSEEN],
-  ["namespace", UNSEEN],
-  ["allow-debug", SEEN],
-  ["nonce", SEEN],
-  ["provenance", SEEN],
-  ...CONNECTION_OPTIONS.map((option) => [option, ["service"]] as const),
-];
-
-/**
- * Returns the source that the options name. Without one, reports that a source is missing, and returns "boot-proof".
- */
-function sourceOf(args: ArgumentReader): SourceName {
-  const own = OWN_SOURCES.filter((name) => SOURCES[name].some((option) => args.has(option)));
-  const given = args.has("app") && !own.includes("release") ? [...own, "service" as const] : own;
-  const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
-  if (given.length === 0)
-    args.fault("--release PATH, --image FILE, --app NAME or --boot-proof FILE is required: the source of the policy");
-  if (given.length > 1)
-    args.fault(`${options.map((option) => `--${option}`).join(" and ")} exclude each other: give one`);
-  return given[0] ?? "boot-proof";
+/** The command asks the service if no option names another source. */
+function isFetched(args: ArgumentReader): boolean {
+  return args.has("app") && !(["boot-proof", "release", ...BUILD] as const).some((name) => args.has(name));
 }
 
 /** Resolves to the connection if the evidence comes from the service. */
 async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io: Io): Promise<Connection | undefined> {
-  const source = sourceOf(args);
-  if (source === "release" && flags.app === undefined)
-    args.fault("--release requires --app NAME: the application of the release");
-  for (const [option, own] of GOES_WITH) {
-    const options = own.flatMap((name): readonly string[] => SOURCES[name]).filter((one) => one !== option);
-    const names = options.map((one) => `--${one}`).join(", ");
-    const either = names.replace(/, ([^,]+)$/, " or $1");
-    if (!own.includes(source) && args.has(option)) args.fault(`--${option} requires ${either}`);
-  }
-  if (source === "build") refuseBuild(args, flags);
-  if (source === "release") refuseReleases(args, flags);
+  if (!(["app", "boot-proof", "release", ...BUILD] as const).some((name) => args.has(name)))
+    args.fault("--release PATH, --image FILE, --app NAME or --boot-proof FILE is required: the source of the policy");
+  refuseBinaryAlone(args);
+  refuseReleases(args, flags);
   refuseProvenance(args, flags);
   await refuseTargets(args, flags);
-  if (source !== "service") refuseExposedKeys(args);
-  const connection = source === "service" ? connectionOf(args, flags, io) : undefined;
+  const connection = isFetched(args) ? connectionOf(args, flags, io) : undefined;
   args.throwFaults();
   return connection;
 }
 
 /**
- * Refuses incomplete options for provenance. A bundle can name any repository and come from any Sigstore, so the caller
- * or the policy of --add-to must name both.
+ * Refuses a bundle without the names of its repository and its Sigstore: it can name any, so the caller or the policy of
+ * --add-to must.
  */
 function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
-  if (args.has("github-release") && !args.has("repository"))
-    args.fault("--github-release requires --repository: the owner and name of the repository");
-  args.refuseWithout("github-release", "tenant");
   const others = ["repository", "trusted-root"] as const;
   const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
-  for (const option of others) {
-    if (provenance.length > 0 && !args.has(option) && !isAsDemanded) args.fault(`--provenance requires --${option}`);
-    if (provenance.length === 0 && args.has(option)) args.fault(`--${option} requires --provenance`);
-  }
+  for (const option of provenance.length === 0 || isAsDemanded ? [] : others)
+    if (!args.has(option)) args.fault(`--provenance requires --${option}`);
 }
 
 /**
@@ -152,7 +106,7 @@ function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pi
  */
 function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
   const folders = areFolders(release);
-  if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
+  if (folders.includes(true) && folders.includes(false)) args.fault("--release: expected folders or a file, not both");
   else if (folders[0] === false && release.length > 1) args.fault("--release: give one file, or any number of folders");
   if (folders[0] === false && args.has("trust-anchor"))
     args.fault("--trust-anchor requires folders of releases: a release's file has no operators of another service");
@@ -161,29 +115,19 @@ function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
     if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);
 }
 
-/**
- * Refuses options of a build that are incomplete. A binary alone needs a manifest set, since the members of the set
- * approve the image.
- */
-function refuseBuild(args: ArgumentReader, { manifestSet, roleArn }: Flags<"pin">): void {
-  if (args.oneOf("image", "pcrs") !== undefined) return;
-  if (manifestSet === undefined)
-    args.fault(
-      "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
-        "--manifest-set FILE, whose members approve the image",
-    );
-  if (roleArn !== undefined) args.fault("--role-arn requires --image");
+/** Refuses a binary alone. It needs a manifest set, since the members of the set approve the image. */
+function refuseBinaryAlone(args: ArgumentReader): void {
+  if (!args.has("binary") || (["image", "pcrs", "manifest-set"] as const).some((name) => args.has(name))) return;
+  args.fault(
+    "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
+      "--manifest-set FILE, whose members approve the image",
+  );
 }
 
 async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
-  const { out, addTo, name, drop } = flags;
-  if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY, whose demands it names");
-  if (name !== undefined && addTo !== undefined)
-    args.fault("--name is for a new policy: the policy of --add-to keeps its name");
-  if (args.has("max-age") && addTo !== undefined)
-    args.fault("--max-age is for a new policy: edit maxAge in the policy of --add-to");
+  const { out, addTo } = flags;
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
-  await refuseTarget(args, flags);
+  await refuseOut(args, flags.out);
 }
 
 async function pin(

@@ -46,8 +46,6 @@ export async function readGivenPolicy(
 ): Promise<GivenPolicy | undefined> {
   const fault = (message: string): undefined => void files.faults.push({ message });
   if (state === STDIN) return fault("--policy-state -: a file is required");
-  if (signers === undefined && state !== undefined)
-    return fault("--policy-state requires --policy-signers: only a signed policy has a state");
   if (typeof path !== "string")
     return signers === undefined ? undefined : fault("--policy-signers requires --policy: the feed that they sign");
   const why = ADDRESS.test(path) ? addressFault(path, signers) : null;

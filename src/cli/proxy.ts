@@ -68,30 +68,19 @@ export const addProxyCommand = commandOf(
 
 function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRequest {
   const { upstream } = flags;
-  const fault =
-    upstream === undefined
-      ? "--upstream URL is required: the address of the service"
-      : addressFault("--upstream", upstream);
-  if (fault !== null && !args.isEmpty("upstream")) args.fault(fault);
-  if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
+  const fault = upstream === undefined || args.isEmpty("upstream") ? null : addressFault("--upstream", upstream);
+  if (fault !== null) args.fault(fault);
   if (flags.healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", flags.bootProof);
   const key = evidenceKey(args, flags, io);
-  const judging = judgingOf(args, flags);
-  args.refuseWithout("verify-addresses", "accept", "all-activities");
-  if (args.has("boot-proof") && flags.verifyAddresses === true)
-    args.fault("--verify-addresses requires --api-key-file: it lists wallets and activities");
+  const judging = judgingOf(flags);
   args.throwFaults();
   return { flags, key, judging };
 }
 
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
-  if (args.has("boot-proof")) {
-    if (args.has("api-key-file"))
-      args.fault("--api-key-file and --boot-proof exclude each other: evidence is either fetched or read from files");
-    return undefined;
-  }
+  if (args.has("boot-proof")) return undefined;
   if (hasKey(args, io)) return keySourceOf(args, flags, io);
   return args.fault(
     "--api-key-file FILE or --boot-proof FILE… is required: the source of the boot proofs, with which answers are " +

@@ -38,7 +38,7 @@ export const addCheckReleases = commandOf<"policy check-releases", [folders: str
   },
   async ({ args, flags, files, io }, folders) => {
     const { format } = flags;
-    if (args.oneOf("manifest-set", "policy", "no-manifest-set") === undefined)
+    if (!(["manifest-set", "policy", "no-manifest-set"] as const).some((name) => args.has(name)))
       args.fault(
         "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
       );

@@ -5,12 +5,12 @@ import { jsonDocument } from "../report/json.js";
 import type { ManifestReview } from "../review/review.js";
 import { measuredBuild } from "./built.js";
 import { type Task, commandOf } from "./command.js";
-import { type Connection, connectionOf, refuseIdleConnection, CONNECTION_HELP } from "./connection.js";
+import { type Connection, connectionOf, CONNECTION_HELP } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
-import type { Flags, OptionName } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 
@@ -56,7 +56,6 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
     if ((manifest === undefined) === (deploymentId === undefined))
       args.fault("one of MANIFEST and --deployment-id ID is required: the manifest to review");
     const connection = deploymentId === undefined ? undefined : connectionOf(args, flags, io);
-    if (deploymentId === undefined) refuseIdleConnection(args, ": only --deployment-id fetches a manifest");
     args.refuseTwice("--accept", flags.accept);
     if (!args.has("policy")) args.fault("--policy FILE is required: the pins that the manifest has to meet");
     await refuseUnknown(flags.accept, args);
@@ -71,26 +70,11 @@ export const addReviewCommand = commandOf<"review", [manifest: string | undefine
   },
 );
 
-/** What a manifest is compared with, and an output of a ceremony is not. */
-const OF_MANIFESTS = [
-  "deployment-id",
-  "policy",
-  "policy-signers",
-  "policy-state",
-  "image",
-  "binary",
-  "previous",
-  "accept",
-];
-
 async function reviewCeremony(
   output: string | undefined,
   requested: string,
   { args, flags, files, io }: Pick<Task<"review">, "args" | "flags" | "files" | "io">,
 ): Promise<number> {
-  for (const name of OF_MANIFESTS as OptionName[])
-    if (args.has(name)) args.fault(`--${name}: not used: --genesis-request reviews the output of a ceremony`);
-  refuseIdleConnection(args, ": --genesis-request fetches nothing");
   if (output === undefined) args.fault("GENESIS_OUTPUT is required: the file that the ceremony wrote");
   args.throwFaults();
   const [{ decodeGenesisRequest }, { recognise }, { reviewGenesis }, { renderGenesisReview }] = await Promise.all([

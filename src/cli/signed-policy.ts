@@ -14,7 +14,7 @@ import { type FileOption, ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 import type { CommandName, Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
-import { deliverNew, isFileOut, refuseTarget } from "./output.js";
+import { deliverNew, isFileOut, refuseOut } from "./output.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const library = (): Promise<typeof SignedPolicies> => import("../signed-policy/index.js");
@@ -48,8 +48,7 @@ interface Making {
 /** Writes the next version with the policy of the file, or of the feed. Tells of weaknesses of its set on stderr. */
 async function makeVersion({ args, flags, files, io }: Making, path: string | null): Promise<number> {
   const { valid: validMs = 0 } = flags;
-  if (!args.has("valid")) args.fault("--valid DURATION: expected a duration such as 12h or 14d, at most 400d");
-  await refuseTarget(args, flags);
+  await refuseOut(args, flags.out);
   args.throwFaults();
   const source = path === null ? undefined : await readPolicyFile(files, path, "POLICY");
   const signers = await fileOf(files, flags.signers, "--signers");
@@ -106,7 +105,6 @@ export const addRenew = commandOf(
   "policy renew",
   { description: "Make the next version with the same policy and signers, and a later expiry." },
   async (task) => {
-    if (task.flags.feed === undefined) task.args.fault("--feed FILE is required: its last version is renewed");
     return makeVersion(task, null);
   },
 );
@@ -139,9 +137,8 @@ export const addCosign = commandOf<"policy cosign", [envelope: string]>(
   },
   async ({ args, flags, files, io }, path) => {
     if (path === STDIN) args.fault("stdin cannot be rewritten: give the file of the envelope");
-    const given = [flags.key, flags.publicKey, flags.signature].map((file) => file !== undefined).join();
-    if (!["true,false,false", "false,true,true"].includes(given))
-      args.fault("expected either --key FILE, or --public-key FILE and --signature FILE");
+    if (flags.key === undefined && flags.publicKey === undefined && flags.signature === undefined)
+      args.fault("--key FILE, or --public-key FILE and --signature FILE, is required: who signs");
     if (flags.yes !== true && io.stdin.isTTY !== true)
       args.fault("--yes is required without a terminal that asks: bootproof policy review shows the version");
     args.throwFaults();
@@ -198,9 +195,8 @@ export const addPublish = commandOf<"policy publish", [envelope: string]>(
       "Append a version to the feed, if consumers that pin --policy-signers accept it. The feed is written as a " +
       "whole, under a lock.",
   },
-  async ({ args, flags: { feed: path = STDIN, policySigners }, files, io }, envelopePath) => {
-    if (path === STDIN) args.fault("--feed FILE is required: the feed, which version 1 begins");
-    if (policySigners === undefined) args.fault("--policy-signers FILE is required: what consumers pin");
+  async ({ args, flags: { feed: path = "", policySigners }, files, io }, envelopePath) => {
+    if (path === STDIN) args.fault("--feed -: a file is required");
     args.throwFaults();
     const signers = await fileOf(files, policySigners, "--policy-signers");
     await proposalIn(files, envelopePath, undefined);

@@ -46,7 +46,6 @@ export const addTokenCommand = commandOf<"token", [token: string]>(
     const { kind = "session", now = io.now(), tolerance: toleranceMs = 0, format } = flags;
     const expected = expectedOf(args, flags, kind, io);
     const path = pathOf(args, word);
-    if (flags.policy === undefined) args.fault("--policy FILE is required: it pins the quorum keys that sign");
     args.throwFaults();
     const given = await readGivenPolicy(files, flags, io, () => now);
     const token = await textIn(files, path!);
@@ -75,9 +74,6 @@ function expectedOf(
   kind: TokenKind,
   io: Io,
 ): ExpectedToken | undefined {
-  for (const name of ["organization", "user"] as const)
-    if (args.has(`any-${name}`) && args.has(`${name}-id`))
-      args.fault(`--${name}-id and --any-${name} exclude each other`);
   if (!anyOrganization) refuseEmptyOrganization(args, io);
   const organizationId = anyOrganization ? ANY_ORGANIZATION : organizationOf(flags, io);
   refuseUseless(args, kind, { userId, publicKey });

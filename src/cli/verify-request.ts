@@ -17,7 +17,7 @@ import {
 } from "./connection.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import type { Flags, OptionName } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { type ArgumentReader, choosesPolicy, judgingOf } from "./options.js";
 import { payloadsOf } from "./payload-values.js";
 
@@ -65,7 +65,8 @@ export function requestOf(
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
   const { format } = flags;
-  refuseForFormat(args, flags, format);
+  if (flags.crl.length > 0 && format === "html")
+    args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
   refuseAroundMessage(args, flags, format);
   const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
@@ -76,24 +77,12 @@ export function requestOf(
   return { flags, source: source!, options, ...expected, format, level };
 }
 
-function refuseForFormat(args: ArgumentReader, { earKey, title, crl }: Flags<"verify">, format: ReportFormat): void {
-  if (earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
-  args.refuseWithout("ear-key", "ear-alg");
-  if (title !== undefined && format !== "html") args.fault("--title requires --format html");
-  if (crl.length > 0 && format === "html")
-    args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
-}
-
-/** Reports what cannot be checked with signed bytes, and options about them where there are none. */
+/** Reports what cannot be checked with signed bytes. */
 function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, format: ReportFormat): void {
-  const { signedMessage, signature, expect, bootProof } = flags;
-  args.refuseWithout("signed-message", "signature", "public-key", "expect");
+  const { signedMessage, expect, bootProof } = flags;
   if (signedMessage === undefined) return;
-  const others = ["app-proof", "activity", "app", "activity-id", "attestation", ...OF_REQUEST] as const;
-  refuseBeside(args, "signed-message", "names bytes that are no app proof", others);
   if (args.has("boot-proof") && args.has("organization-id"))
     args.fault("--organization-id: signed bytes name no organization: leave it out");
-  if (signature === undefined) args.fault("--signed-message requires --signature");
   if (bootProof.length > 1) args.fault("--signed-message: give one --boot-proof, that of the application that signed");
   if (expect !== undefined && resolve(expect) === resolve(signedMessage))
     args.fault("--expect: the file of --signed-message itself: give your own bytes, computed from what you sent");
@@ -104,7 +93,7 @@ function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, forma
 /** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
 function levelOf(args: ArgumentReader, { stdout }: Io): Level {
   const isShort = stdout.isTTY === true && !args.has("format") && !args.has("out");
-  return args.oneOf("summary", "quiet", "verbose") ?? (isShort ? "summary" : "normal");
+  return (["summary", "quiet", "verbose"] as const).find((name) => args.has(name)) ?? (isShort ? "summary" : "normal");
 }
 
 /**
@@ -166,21 +155,7 @@ function refuseApps(args: ArgumentReader, apps: readonly string[]): void {
 
 function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   refuseUnsaidPolicy(args, isBundle);
-  if (flags.trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
-  const besideDocument = [
-    ...EVIDENCE_FILES,
-    "ephemeral-key",
-    "activity-id",
-    "organization-id",
-    ...OF_REQUEST,
-    "provenance",
-  ] as const;
-  refuseBeside(args, "attestation", "is for a bare document", besideDocument);
-  const besideApp = [...EVIDENCE_FILES, "activity-id", "ephemeral-key", "attestation", ...OF_REQUEST] as const;
-  refuseBeside(args, "app", "fetches all evidence that is verified", besideApp);
   refuseApps(args, flags.app);
-  refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
 }
 
@@ -203,12 +178,6 @@ function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isB
   for (const name of ["activity-id", "request"] as const) {
     if (args.has(name) && !isFetched) args.fault(`--${name}: requires an activity: give --activity FILE`);
   }
-}
-
-function refuseBeside(args: ArgumentReader, option: OptionName, what: string, names: readonly OptionName[]): void {
-  const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
-  if (others.length > 0)
-    args.fault(`--${option} ${what}, and excludes ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
 function sourceOf(
@@ -274,7 +243,6 @@ function expectedOf(
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  args.refuseWithout("request", "signer-key");
   return { organizationId, publicKey: flags.signerKey, payload };
 }
 
@@ -291,6 +259,6 @@ function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): Ve
     ...(at !== undefined && { at }),
     ...(ephemeralKey && { ephemeralKey: fromHex(ephemeralKey)! }),
     ...(nonce && { nonce: fromHex(nonce)! }),
-    ...judgingOf(args, flags),
+    ...judgingOf(flags),
   };
 }

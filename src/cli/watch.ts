@@ -84,7 +84,6 @@ export const addWatchCommand = commandOf(
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   const { app: apps, ephemeralKey: keys } = flags;
   if (apps.length + keys.length === 0) args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
-  if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
   args.refuseTwice("--app", apps);
   args.refuseTwice(
     "--ephemeral-key",
@@ -92,25 +91,15 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   );
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseTimes(args, flags);
-  if (args.has("policy-refresh") && flags.policySigners === undefined)
-    args.fault("--policy-refresh: only with --policy-signers");
-  const judging = judgingOf(args, flags);
+  const judging = judgingOf(flags);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
-  refuseLogOptions(args, flags);
+  if (flags.checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each line");
+  requireOrigin(args, flags.origin);
   args.throwFaults();
   return { flags, judging, health, connection: connection! };
 }
 
-function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
-  if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
-  for (const [name, value] of Object.entries({ checkpoint, origin }))
-    if (value !== undefined && checkpointKey === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
-  if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each line");
-  requireOrigin(args, origin);
-}
-
-const LOG_OPTIONS = ["after", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
 const LEAST_REPEAT_MS = 60_000;
 
 function refuseTimes(args: ArgumentReader, flags: Flags<"watch">): void {

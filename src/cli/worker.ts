@@ -31,7 +31,7 @@ export const addWorkerCommand = commandOf(
   },
   async ({ args, flags, files, io }) => {
     const url = await queueUrlOf(args, flags.queue, io);
-    requireAuditPolicy(args, flags);
+    requireAuditPolicy(args);
     const { workers } = flags;
     const health = healthOf(args, flags);
     args.throwFaults();

@@ -256,11 +256,11 @@ describe("what is asked for", () => {
     ["--suborgs --limit x", "--limit x: expected a number"],
     ["--max-accounts -1", "--max-accounts: took -1 as its value"],
     ["--out -", "--out -: a folder is required"],
-    ["--from f --base-url https://x", "--from and --base-url exclude each other"],
-    ["--from f --api-key-file k", "--from and --api-key-file exclude each other"],
-    ["--from f --out g", "--from and --out exclude each other"],
-    ["--suborgs --parent-organization-id p", "--suborgs and --parent-organization-id exclude"],
-    ["--suborgs --wallet w", "--suborgs and --wallet exclude each other"],
+    ["--from f --base-url https://x", "--from cannot be used with --base-url"],
+    ["--from f --api-key-file k", "--from cannot be used with --api-key-file"],
+    ["--from f --out g", "--from cannot be used with --out"],
+    ["--suborgs --parent-organization-id p", "--suborgs cannot be used with --parent-organization-id"],
+    ["--suborgs --wallet w", "--suborgs cannot be used with --wallet"],
     ["--address a a", "--address a: repeated"],
   ]);
 });

@@ -116,11 +116,11 @@ describe("pin --image --binary", () => {
   });
 
   usage("pin", [
-    ["--image $image --boot-proof $boot", "--boot-proof and --image exclude each other"],
-    ["--image $image --release r.yaml --app x", "--release and --image exclude each other"],
-    ["--image $image --binary $app --nonce 00", "--nonce requires --boot-proof"],
-    ["--image $image --app signer", "--image and --app exclude each other"],
-    ["--boot-proof $boot --role-arn $role", "--role-arn requires --image, --pcrs or --binary"],
+    ["--image $image --boot-proof $boot", "--boot-proof cannot be used with --image"],
+    ["--image $image --release r.yaml --app x", "--release cannot be used with --image"],
+    ["--image $image --binary $app --nonce 00", "--nonce cannot be used with --image, --binary"],
+    ["--image $image --app signer", "--app cannot be used with --image"],
+    ["--boot-proof $boot --role-arn $role", "--role-arn requires --image or --pcrs"],
     ["--binary $app --quorum-key $key", "--binary alone does not pin the image"],
     ["--binary $app --manifest-set $set --role-arn $role", "--role-arn requires --image"],
     ["--image $image --role-arn role", "--role-arn: expected the ARN of an IAM role"],

@@ -113,7 +113,7 @@ describe("bundle", () => {
     ["bundle --boot-proof $boot2 --app-proof $app --policy $policy", 1, /^Not bundled\. REJECTED: .* FAIL app\.key/],
     ["bundle --policy $policy", 2, "--boot-proof FILE is required"],
     ["bundle --boot-proof $boot", 2, "--policy FILE or --no-policy is required"],
-    ["bundle --boot-proof $boot --policy $policy --no-policy", 2, "--policy and --no-policy exclude each other"],
+    ["bundle --boot-proof $boot --policy $policy --no-policy", 2, "--no-policy cannot be used with --policy"],
   ]);
 });
 
@@ -168,10 +168,10 @@ describe("verify FILE", () => {
     [
       "verify $bundle --policy $policy --trust-anchor $boot",
       2,
-      "--trust-anchor requires --no-policy or --bundle-policy",
+      "--trust-anchor cannot be used with --policy: a policy has its own",
     ],
     ["verify $bundle", 2, "--policy FILE, --no-policy or --bundle-policy is required"],
-    ["verify $bundle --bundle-policy --no-policy", 2, "--no-policy and --bundle-policy exclude each other"],
+    ["verify $bundle --bundle-policy --no-policy", 2, "--bundle-policy cannot be used with --no-policy"],
     ["verify --boot-proof $boot --bundle-policy", 2, "--bundle-policy requires a bundle"],
     [
       "verify $bundle --base-url https://localhost --bundle-policy",

@@ -69,15 +69,15 @@ describe("--organization-id", () => {
 
 describe("an option that would do nothing", () => {
   usage("", [
-    ["lab --list-faults --port 0", "--port: --list-faults starts no lab"],
-    ["lab --list-faults --data x", "--data: --list-faults starts no lab"],
+    ["lab --list-faults --port 0", "--list-faults cannot be used with --port: it starts no lab"],
+    ["lab --list-faults --data x", "--list-faults cannot be used with --data: it starts no lab"],
     ["verify $bundle --policy $policy --activity-id a --organization-id o", "the file has none"],
     ["page --policy $policy", "unknown option --policy"],
     ["page --payload A:/b=1", "unknown option --payload"],
     ["page --challenge A:/b=1", "unknown option --challenge"],
     [
       "audit --policy $policy $boot --queue redis://localhost:9 --workers 2",
-      "--workers is for the threads of this machine",
+      "--queue cannot be used with --workers: these are for the threads of this machine",
     ],
   ]);
 });
@@ -114,8 +114,8 @@ describe("--payload and --challenge", () => {
       [`${line} --policy $policy $id --organization-id $own`, 1],
     ]),
     ...["$id", "$sent"].flatMap((given): Row[] => [
-      [`verify --app signer ${given} --policy $ofOrders`, 2, "--app fetches all evidence that is verified"],
-      [`verify --attestation signer ${given} --policy $ofOrders`, 2, "--attestation is for a bare document"],
+      [`verify --app signer ${given} --policy $ofOrders`, 2, "--app cannot be used with --"],
+      [`verify --attestation signer ${given} --policy $ofOrders`, 2, "--attestation cannot be used with --"],
     ]),
   ]);
 

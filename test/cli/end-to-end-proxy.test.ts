@@ -133,7 +133,7 @@ describe("the built proxy", () => {
     ["--policy $policy $key", "--upstream URL is required"],
     ["--upstream $up $key", "--policy FILE is required"],
     ["$options", "--api-key-file FILE or --boot-proof FILE… is required"],
-    ["$options $key --boot-proof boot.json", "exclude each other"],
+    ["$options $key --boot-proof boot.json", "cannot be used with"],
     ["$options --api-key 00", "every process of this machine can read a key"],
     ["--upstream http://api.example.com --policy p $key", "http:// is for this machine"],
     ["--upstream $path --policy p $key", "must not end in /public/v1"],
@@ -143,10 +143,7 @@ describe("the built proxy", () => {
     ["$options $key --health-file $none", "--health-file"],
     ["$options --boot-proof $policy", "this is a policy"],
     ["$options $key --accept service", "--accept requires --verify-addresses"],
-    [
-      "$options --boot-proof boot.json --verify-addresses",
-      "--verify-addresses requires --api-key-file: it lists wallets",
-    ],
+    ["$options --boot-proof boot.json --verify-addresses", "--boot-proof cannot be used with --verify-addresses"],
     ["$options $key --verify-addresses --accept contradicted", "--accept contradicted"],
   ]);
 });

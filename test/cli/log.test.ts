@@ -137,9 +137,9 @@ describe("log verify", () => {
     ["verify $alone $noNote", "Expected the file that bootproof watch --log or bootproof audit --out writes."],
     ["verify x --head 5e88", "--head: expected 64 hex digits"],
     ["verify x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
-    ["verify $three --after $eight", "--after: --key FILE is required"],
+    ["verify $three --after $eight", "--after requires --key FILE"],
     ["verify $one --checkpoint $four $sign", "got PRIVATE KEY,"],
-    ["verify $one $key", "--key: only with --checkpoint or --after"],
+    ["verify $one $key", "--key requires --checkpoint or --after"],
     ["compare $ten $ten $key", /unknown command|compare/],
   ]);
 });
@@ -219,7 +219,7 @@ describe("log checkpoint", () => {
     ["$one", "--key FILE is required", SECRET],
     ["$one $key", /public\.pem: got PUBLIC KEY, expected an Ed/, SECRET],
     ["$all $sign --key $newPrivate --after $four", "got PRIVATE KEY,", SECRET],
-    ["$all $sign --key $newPublic", "--key: a second key only with --after", SECRET],
+    ["$all $sign --key $newPublic", "--key: a second key requires --after", SECRET],
     ["- $sign", "--origin is required", SECRET],
   ]);
 });

@@ -2,7 +2,9 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { brokenRules } from "../../src/cli/option-rules.js";
+import { COMMAND_OPTIONS, type CommandName } from "../../src/cli/option-table.js";
 import { CLI_OPTIONS } from "../matrix/sources.js";
 import { optionsOfCommands } from "./commands.js";
 
@@ -21,6 +23,8 @@ const rows = [...section!.matchAll(/^\| `(--[\w-]+)` \| (\w+) \| ([^|]+) \| ([^|
 const [, others] = /\n(The other options [^]*?\.)\n\n/.exec(section!)!;
 const named = [...others!.matchAll(/`(--[\w-]+)`/g)].map(([, name]) => name!);
 
+const commandOptions = (name: CommandName): { flags: string; help: string }[] =>
+  Object.entries(COMMAND_OPTIONS[name]).map(([flags, help]) => ({ flags, help: help as string }));
 const shown = (await optionsOfCommands()).filter(({ isShown }) => isShown);
 const commandsOf = (option: string): string[] =>
   shown.flatMap(({ name, command }) => (name === option ? command : [])).sort();
@@ -55,4 +59,39 @@ it("each comes from the caller: the command line, the policy that it names, or t
     "BOOTPROOF_QUEUE_SECRET",
     "BOOTPROOF_QUEUE_URL",
   ]);
+});
+
+describe("rules of options", () => {
+  const names = Object.keys(COMMAND_OPTIONS) as CommandName[];
+  const NONE = (): boolean => false;
+
+  it.each(names)("of %s name its own options", (command) => {
+    const own = commandOptions(command).map(({ flags }) => flags.split(" ")[0]!);
+    const alone = own.flatMap((option) => brokenRules(command, (name) => `--${name}` === option));
+    const sentences = [...alone, ...brokenRules(command, (name) => own.includes(`--${name}`))];
+    const said = sentences.flatMap((text) => /^[^:]*/.exec(text)![0].match(/--[\w-]+/g) ?? []);
+    expect([...own, "--format"]).toEqual(expect.arrayContaining(said));
+  });
+
+  it("are what the help says: with --log, and so on", () => {
+    const rows = names.flatMap((command) => commandOptions(command).map((row) => ({ command, ...row })));
+    const needing = rows.filter(({ help }) => /^with --/.test(help));
+    expect(needing.length).toBeGreaterThan(25);
+    for (const { command, flags, help } of needing) {
+      const option = flags.split(" ")[0]!;
+      const [, others] = /^with (--[^:,]*(?:, --[\w-]+)*(?: or --[\w-]+)?)/.exec(help)!;
+      const sentence = `${option} requires ${others!}`;
+      const found = brokenRules(command, (name) => `--${name}` === option).map((text) =>
+        text.replace(/ [A-Z]+(?=:|$)/, ""),
+      );
+      expect(found, sentence).toContainEqual(expect.stringContaining(sentence));
+    }
+  });
+
+  it("of what a command cannot do without", () => {
+    expect(brokenRules("policy renew", NONE)).toEqual([
+      "--feed FILE is required: the feed that ends with the version before; version 1 has none",
+      "--valid DURATION is required: how long the version is valid, such as 14d, at most 400d",
+    ]);
+  });
 });

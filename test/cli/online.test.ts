@@ -235,7 +235,7 @@ describe("verify --app", () => {
   const SKIPPED =
     "WARNING app proofs were not part of this verification: the policy's rules for them (appProofs.required";
   const EXCLUDES =
-    "--app fetches all evidence that is verified, and excludes --boot-proof, --app-proof, --activity, --activity-id, " +
+    "--app cannot be used with --boot-proof, --app-proof, --activity, --activity-id, " +
     "--ephemeral-key, --attestation, --request, --address";
   const NO_SUCH = ": $home: the service has no boot proof of this application: check its name";
   table([

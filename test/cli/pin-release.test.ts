@@ -89,7 +89,7 @@ describe("pin --release FOLDER", () => {
     ["pin --release $bad $r/2026.9.1 --app signer", 1, "2026.9.0/signer/manifest: 1 valid approval, 2 required"],
     ["pin --release $r/2025.9.3 --app signer", 1, "2025.9.3/signer/manifest: missing"],
     ["pin --release $r/2026.9.0 --app signr", 2, "no release of signr; there are evm-parser, notarizer, signer, ump"],
-    ["pin --release $r/2026.9.0 $old --app signer", 2, "folders and files exclude each other"],
+    ["pin --release $r/2026.9.0 $old --app signer", 2, "expected folders or a file, not both"],
     ["pin --release $old $old --app signer", 2, "give one file, or any number of folders"],
     ["pin --release $r/2026.9.0 --app signer --namespace prod/other", 2, "the manifests in a folder name it"],
     ["pin --release $r/2026.9.0 --app signer --quorum-key $key", 2, "the manifests in a folder name it"],
@@ -279,7 +279,7 @@ describe("published PCRs", () => {
 
   usage("", [
     ["pin --pcrs $old --manifest-set $set --namespace x", "this is a published release; --release takes it"],
-    ["pin --pcrs $lines --image $lines", "--image and --pcrs exclude each other"],
+    ["pin --pcrs $lines --image $lines", "--image cannot be used with --pcrs"],
     ["verify --no-policy --boot-proof $lines", "these are the PCRs of an image; bootproof pin --pcrs takes it"],
   ]);
 });

@@ -83,7 +83,11 @@ describe("from a boot proof", () => {
   table([
     ["pin --boot-proof - < $boot", 0],
     ["pin --boot-proof $boot --max-age 1h", 2, "--max-age 1h: the policy would reject its own evidence: policy.age: "],
-    ["pin --boot-proof $boot --add-to policy.json --max-age 1h", 2, "--max-age is for a new policy"],
+    [
+      "pin --boot-proof $boot --add-to policy.json --max-age 1h",
+      2,
+      "--add-to cannot be used with --max-age: edit maxAge",
+    ],
     ...["$forged", "$manifest", "$mine", "$mines"].map((file) => [`pin --boot-proof ${file}`, 1, NONE] as const),
   ]);
 });
@@ -141,7 +145,7 @@ describe("from a published release", () => {
     ["--app signer --commitment Live", "--commitment Live: expected one of live, setup, legacy"],
     ["--app signer --trust-anchor x", "--trust-anchor requires folders of releases"],
     ["", "--release requires --app NAME"],
-    ["--app signer --boot-proof $boot", "exclude each other"],
+    ["--app signer --boot-proof $boot", "cannot be used with"],
   ]);
 
   const keysOf = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}:`).join("\n");
@@ -165,7 +169,7 @@ describe("from a published release", () => {
 
 usage("pin", [
   ["", "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required"],
-  ["--boot-proof $boot --app signer", "--boot-proof and --app exclude each other: give one"],
+  ["--boot-proof $boot --app signer", "--boot-proof cannot be used with --app"],
   ["--boot-proof $boot --quorum-key 00", "--quorum-key requires --release, --image, --pcrs or --binary"],
   ["--boot-proof $boot --namespace x", "--namespace requires --release, --image, --pcrs or --binary"],
   ["--boot-proof $boot --trust-anchor $none", "--trust-anchor takes a certificate: in PEM"],

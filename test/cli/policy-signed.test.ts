@@ -231,9 +231,9 @@ describe("policy cosign", () => {
 
   it.each([
     ["$v2 --key $bob --feed $feed", "--yes is required without a terminal"],
-    ["$v2 --feed $feed --yes", "either --key FILE, or --public-key"],
-    ["$v2 --public-key $signers --feed $feed --yes", "either --key FILE"],
-    ["$v2 --key $bob --signature $signers --feed $feed --yes", "either --key FILE"],
+    ["$v2 --feed $feed --yes", "--key FILE, or --public-key"],
+    ["$v2 --public-key $signers --feed $feed --yes", "--public-key requires --signature FILE"],
+    ["$v2 --key $bob --signature $signers --feed $feed --yes", "--key cannot be used with --signature"],
     ["$v2 --key $bob --yes", /version 2 needs the feed .*; no feed is given/],
     ["$v2 --key $mallory --feed $feed --yes", /in neither|neither in the set in force/],
     ["$v2 --key $alice --feed $feed --yes", "signed it before"],
@@ -311,7 +311,7 @@ describe("policy renew and policy sign", () => {
   });
 
   it.each([
-    ["renew --feed $feed --key $alice", "--valid DURATION: expected a duration"],
+    ["renew --feed $feed --key $alice", "--valid DURATION is required: how long"],
     ["renew --feed $feed --valid soon", "--valid soon: expected a duration such as 12h"],
     ["renew --feed $feed --valid 401d", "at most 400d"],
     ["renew --valid 14d", "--feed FILE is required"],

@@ -196,7 +196,7 @@ describe("pin --add-to", () => {
     ["--add-to missing.json", "missing.json: no such"],
     ["--add-to $headless", "deployments: expected an array, got nothing"],
     ["--add-to -", "--add-to - requires --out FILE"],
-    ["--add-to $none --name x", "--name is for a new policy"],
+    ["--add-to $none --name x", "--add-to cannot be used with --name"],
   ]);
 });
 

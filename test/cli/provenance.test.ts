@@ -121,7 +121,11 @@ describe("verify --provenance", () => {
     [`${verify} $policy --provenance $boot1`, 2, "this is a boot proof; --boot-proof takes it"],
     [`${verify} $policy --provenance /no/such`, 2, "no such file"],
     ["verify --provenance $build any --policy $policy", 2, "takes every word up to the next option: if any is the bun"],
-    ["verify --attestation $boot --provenance $build --policy $policy", 2, "bare document, and excludes --provenance"],
+    [
+      "verify --attestation $boot --provenance $build --policy $policy",
+      2,
+      "--attestation cannot be used with --provenance",
+    ],
     [`${verify} $policy --provenance $many`, 2, "65 bundles of provenance, at most 64 allowed"],
     [`${verify} $policy --provenance $latin`, 2, "not UTF-8"],
   ]);

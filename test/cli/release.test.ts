@@ -147,7 +147,7 @@ describe("policy check-releases", () => {
     ["$r --no-manifest-set --namespace prod/signer prod/signr", "prod/signr: no release of this namespace"],
     ["$r --no-manifest-set --app signer --namespace prod/ump", "prod/ump: no release of this namespace"],
     ["$r", "--manifest-set FILE, --policy FILE or --no-manifest-set is required"],
-    ["$r --manifest-set $set --no-manifest-set", "exclude each other"],
+    ["$r --manifest-set $set --no-manifest-set", "cannot be used with"],
     ["$r --no-manifest-set --app signr", "signr: no release of this application"],
     ["$root --no-manifest-set", "no release in it"],
     ["$r --manifest-set $nobody", /threshold|members/],

@@ -205,6 +205,6 @@ describe("review --deployment-id", async () => {
     [`${line} $none`, 3, "get_tvc_deployment: manifest"],
     ["review $manifest --deployment-id $id --policy $policy $to", 2, "one of MANIFEST and --deployment-id"],
     [line, 2, "--base-url"],
-    ["review $manifest --policy $policy --base-url $url", 2, "only --deployment-id fetches a manifest"],
+    ["review $manifest --policy $policy --base-url $url", 2, "requires --deployment-id ID"],
   ]);
 });

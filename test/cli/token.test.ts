@@ -123,8 +123,8 @@ describe("bootproof token", () => {
   usage("token", [
     ["text $by $own", "expected @FILE, or - for stdin"],
     ["$session $by", "--organization-id ID is required, or --any-organization"],
-    ["$session $by $own --any-organization", "exclude each other"],
-    ["$session $by $own --kind import --user-id $user --any-user", "exclude each other"],
+    ["$session $by $own --any-organization", "cannot be used with"],
+    ["$session $by $own --kind import --user-id $user --any-user", "cannot be used with"],
     ["$session $by $own --any-user", "--any-user: session has none"],
     ["$session $by $own --kind jwt", "--kind jwt: expected one of session, otp, import, export, otp-target"],
     ["$session $by $own --kind import", "--user-id ID is required"],

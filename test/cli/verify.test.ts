@@ -134,7 +134,7 @@ describe("evidence in its wrappers, its documents, and stdin", () => {
     [
       "verify --attestation $document --boot-proof $boot --app-proof $app --activity $app --ephemeral-key 0",
       2,
-      "and excludes --boot-proof, --app-proof, --activity, --ephemeral-key",
+      "--attestation cannot be used with --boot-proof, --app-proof, --activity, --ephemeral-key",
     ],
     ["verify --boot-proof - --app-proof $app --policy $policy < $boot", 0],
     ["verify --boot-proof $boot --policy - < $policy", 0],
@@ -256,11 +256,11 @@ describe("how much is told", () => {
   });
 
   usage("verify $pair", [
-    ["--no-policy --max-age 1h", "--max-age requires --policy"],
+    ["--no-policy --max-age 1h", "--max-age cannot be used with --no-policy"],
     ["--policy $policy --max-age soon", "--max-age soon: expected a duration such as 12h or 30d"],
-    ["--no-policy --summary --quiet", "--summary and --quiet exclude each other: give one"],
-    ["--no-policy --quiet --verbose", "--quiet and --verbose exclude each other: give one"],
-    ["--no-policy --summary --quiet --verbose", "--summary and --quiet and --verbose exclude each other: give one"],
+    ["--no-policy --summary --quiet", "--summary cannot be used with --quiet"],
+    ["--no-policy --quiet --verbose", "--quiet cannot be used with --verbose"],
+    ["--no-policy --summary --quiet --verbose", "--summary cannot be used with --quiet, --verbose"],
   ]);
 });
 
@@ -286,9 +286,9 @@ describe("wrong usage, and files at fault", () => {
       "stray.json --policy p --no-policy --trust-anchor x --at noon --now today --ephemeral-key 0g --format xml " +
         "--format text --activity - --app-proof -",
       "stray.json: a file without an option",
-      "--policy and --no-policy exclude",
+      "--no-policy cannot be used with --policy",
       "--at noon: expected document, now, or",
-      "--trust-anchor requires --no-policy or --bundle-policy",
+      "--trust-anchor cannot be used with --policy: a policy has its own",
       "--now today",
       "--ephemeral-key: not hex",
       "--format is repeated",
