@@ -76,6 +76,7 @@ const OF_EVIDENCE = {
   "patch-set.threshold": row("patch set: threshold", {
     lower: critical("Fewer members than before are enough for patches."),
     changed: notable("More members than before are needed for patches."),
+    removed: notable("The manifest names no set for patches: those of v2 and later have none."),
   }),
   "quorum-key": row(
     "quorum key",

@@ -153,7 +153,7 @@ function compareWhole(what: ChangeId, sides: Sides, { place, name }: At, rule: R
 }
 
 /** Whether a number, flag, time or version is lower. An absent number is lower than any other. */
-function lowerOrNot(before: Content = "", after: Content = ""): Turn {
+export function lowerOrNot(before: Content = "", after: Content = ""): Turn {
   const [one, other] = [before, after].map((side) => (typeof side === "string" && side !== "" ? side : numberOf(side)));
   return other! < one! ? "lower" : "changed";
 }

@@ -17,7 +17,17 @@ import type {
   WorkloadManifest,
 } from "../decode/manifest/index.js";
 import { type ChangeId, type Turn, found } from "./changes.js";
-import { type Compare, type Rule, type RuleOf, SPELLED, type Sides, compareTrees, sidesOf, inside } from "./compare.js";
+import {
+  type Compare,
+  type Rule,
+  type RuleOf,
+  SPELLED,
+  type Sides,
+  compareTrees,
+  inside,
+  lowerOrNot,
+  sidesOf,
+} from "./compare.js";
 import { type Content, type ContentObject, contentJson, contentText, memberOf, partsOf } from "./content.js";
 
 /** Members that diff adds to the trees, and that are compared by rules of their own. */
@@ -83,6 +93,17 @@ function memberSet(name: "manifest-set" | "share-set" | "patch-set"): Rule {
   };
 }
 
+/** Only manifests before v2 have the set. */
+const PATCH_SET: Rule = {
+  members: {
+    ...memberSet("patch-set").members,
+    threshold: {
+      what: "patch-set.threshold",
+      turn: (before, after) => (after === undefined ? "removed" : lowerOrNot(before, after)),
+    },
+  },
+};
+
 /** Nonces are ordered only within one namespace. */
 function namespaceRule([before, after]: Sides): Rule {
   const isSame = nameIn(before) === nameIn(after);
@@ -119,7 +140,7 @@ const MANIFEST: Rule = {
     version: "manifest.version",
     manifestSet: memberSet("manifest-set"),
     shareSet: memberSet("share-set"),
-    patchSet: memberSet("patch-set"),
+    patchSet: PATCH_SET,
     namespace: namespaceRule,
     enclave: {
       members: {

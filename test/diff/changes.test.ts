@@ -84,6 +84,7 @@ const OF_SETS: Case[] = [
     patched((set) => set),
     patched((set) => ({ ...set, threshold: 2 })),
   ),
+  ["patch-set.threshold", "removed", patched((set) => set), boot],
   [
     "member.alias",
     "changed",
