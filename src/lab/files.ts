@@ -4,7 +4,7 @@ import { LAB_FILE, type Lab } from "./lab.js";
 import type { Published } from "./publication.js";
 
 type LabPlaces = "baseUrl" | "organizationId" | "childOrganizationId" | "ids" | "walletActivityId" | "jwksUrl";
-type SwitchedPlaces = "faultsUrl" | "policyFeedUrl";
+type SwitchedPlaces = "faultsUrl" | "policyFeedUrl" | "signerPublicKey";
 type KeyFileOf<User> = Omit<User, "apiKey"> & { readonly apiKeyFile: string };
 
 /** The content of `lab.json`. Names of files are relative to its folder. */
@@ -26,7 +26,7 @@ const PUBLIC = 0o644;
 function contentOf(lab: Lab): LabFiles {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, child, operator } = lab;
   const { files: _, ...published } = lab.published;
-  const { faultsUrl, policyFeedUrl } = lab;
+  const { faultsUrl, policyFeedUrl, signerPublicKey } = lab;
   const { userId, walletId } = child;
   const own = { userId, walletId, walletActivityId: child.walletActivityId };
   return {
@@ -34,7 +34,7 @@ function contentOf(lab: Lab): LabFiles {
     apiKeyFile: "lab-api-key.json",
     trustAnchorFile: "lab-trust-anchor.pem",
     policyFile: "lab-policy.json",
-    ...{ ids, walletActivityId, jwksUrl, faultsUrl, policyFeedUrl },
+    ...{ ids, walletActivityId, jwksUrl, faultsUrl, policyFeedUrl, signerPublicKey },
     policySignersFile: "lab-policy-signers.json",
     ...published,
     appProofFile: "app.json",

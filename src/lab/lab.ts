@@ -2,6 +2,7 @@
 import { callable, plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, text } from "../decode/shapes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import {
@@ -17,7 +18,7 @@ import { addressDerivationPayload } from "./enclave.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
-import { type KeyPair, generateKeyPair } from "./keys.js";
+import { type KeyPair, generateKeyPair, publicPoint } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { MANY_ACCOUNTS, type ManyAccounts, putManyAccounts } from "./past-activities.js";
@@ -81,6 +82,11 @@ interface LabAuthProxy {
 
 export interface Lab extends Seed {
   readonly baseUrl: string;
+  /**
+   * The key that signs sealed imports and exports: a point, 65 bytes, in hex. `@turnkey/crypto` takes it as
+   * `dangerouslyOverrideSignerPublicKey`.
+   */
+  readonly signerPublicKey: string;
   /** The root certificate of the software PKI, as PEM. */
   readonly trustAnchorPem: string;
   /** A policy that pins every release of the service that has `pinned` set. */
@@ -334,6 +340,7 @@ function labOf(parts: Parts): Omit<Lab, keyof Seed> {
   let appProof: JsonObject | undefined;
   return {
     baseUrl,
+    signerPublicKey: toHex(publicPoint(fleet.quorumKey("signer").signing)),
     trustAnchorPem: fleet.trustAnchorPem,
     jwksUrl: `${baseUrl}${JWKS_PATH}`,
     jwks: webhooks.jwks,

@@ -44,7 +44,8 @@ function holds(source: string, scope: Scope): boolean {
       TERMS.map(([form, one]) => [form.exec(term.trim()), one] as const).find(([found]) => found) ?? [];
     if (groups === undefined || groups === null)
       throw invalid(
-        `parameters: the lab does not read ${JSON.stringify(term)} in policies (lab/README.md, "Policies")`,
+        `parameters: the lab does not read ${JSON.stringify(term.trim())} in policies, but only true, false, and ` +
+          'terms about activity.type, .action, .resource, approvers.count() and .any() (src/lab/README.md, "Policies")',
       );
     return read!(scope, ...groups.slice(1));
   };

@@ -168,7 +168,7 @@ const TRANSACTIONS: Readonly<
 /** Returns the signed transaction in hex, without 0x. */
 export function signedTransaction(key: WalletKey, { unsignedTransaction, type }: Transaction): string {
   const [curve, signed] = TRANSACTIONS[type];
-  if (curve !== key.curve) throw invalid(`parameters.type: ${type} has another curve`);
+  if (curve !== key.curve) throw invalid(`parameters.signWith: a key of ${key.curve}; ${type} needs ${curve}`);
   return toHex(signed(hexBytes("unsignedTransaction", unsignedTransaction), key));
 }
 

@@ -130,6 +130,9 @@ describe("signatures", () => {
     const [signature, recovery] = [signed.subarray(205, 269), signed[269]!];
     const found = secp256k1.Signature.fromBytes(signature).addRecoveryBit(recovery).recoverPublicKey(digest);
     expect(toHex(found.toBytes(true))).toBe(toHex(key.publicKey));
+    const asSolana = (): string =>
+      signedTransaction(key, { unsignedTransaction: raw, type: "TRANSACTION_TYPE_SOLANA" });
+    expect(asSolana).toThrow("a key of CURVE_SECP256K1; TRANSACTION_TYPE_SOLANA needs CURVE_ED25519");
   });
 
   const sized = (hex: string): string => (hex.length / 2).toString(16).padStart(2, "0") + hex;

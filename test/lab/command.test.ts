@@ -24,7 +24,9 @@ describe("bootproof lab", () => {
     await lab.listening();
     const files = readLabFile(dataFolder);
     const names = words`baseUrl organizationId childOrganizationId apiKeyFile trustAnchorFile policyFile ids faultsUrl`;
-    expect(Object.keys(files)).toEqual(expect.arrayContaining([...names, "policyFeedUrl", "policySignersFile"]));
+    expect(Object.keys(files)).toEqual(
+      expect.arrayContaining([...names, "policyFeedUrl", "policySignersFile", "signerPublicKey"]),
+    );
     expect(Object.keys(files.ids)).toEqual(
       words`userId walletId userTagId policyId spareApiKeyId fiatOnrampCredentialId`,
     );

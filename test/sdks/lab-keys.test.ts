@@ -28,7 +28,7 @@ const opened = (exportBundle: string, returnMnemonic = false): Promise<string> =
   decryptExportBundle({
     ...{ exportBundle, organizationId, returnMnemonic },
     embeddedKey: target.privateKey,
-    dangerouslyOverrideSignerPublicKey: signerOf(exportBundle),
+    dangerouslyOverrideSignerPublicKey: lab.signerPublicKey,
   });
 const toTarget = { targetPublicKey: target.publicKeyUncompressed };
 const MNEMONIC = `${"abandon ".repeat(11)}about`;
@@ -38,7 +38,7 @@ const OF_FIRST = "1ab42cc412b618bdea3a599e3c9bae199ebf030895b039e9db1e30dafb12b7
 describe("keys of the lab", () => {
   it("are imported as a mnemonic, and exported as it, and one account as its private key", async () => {
     const { importBundle } = await client["initImportWallet"]!({ userId });
-    const dangerouslyOverrideSignerPublicKey = signerOf(importBundle);
+    const dangerouslyOverrideSignerPublicKey = lab.signerPublicKey;
     const facts = { importBundle, userId, organizationId, dangerouslyOverrideSignerPublicKey };
     const encryptedBundle = await encryptWalletToBundle({ mnemonic: MNEMONIC, ...facts });
     const imported = { userId, walletName: "imported", encryptedBundle, accounts: [account("m/44'/60'/0'/0/0")] };
@@ -72,7 +72,7 @@ describe("keys of the lab", () => {
     const { importBundle } = await client["initImportPrivateKey"]!({ userId });
     const encryptedBundle = await encryptPrivateKeyToBundle({
       ...{ importBundle, userId, organizationId, privateKey: OF_FIRST, keyFormat: "HEXADECIMAL" },
-      dangerouslyOverrideSignerPublicKey: signerOf(importBundle),
+      dangerouslyOverrideSignerPublicKey: lab.signerPublicKey,
     });
     const key = { privateKeyName: "k", curve: "CURVE_SECP256K1", addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] };
     const { privateKeyId, addresses } = await client["importPrivateKey"]!({ userId, encryptedBundle, ...key });
@@ -94,7 +94,7 @@ describe("keys of the lab", () => {
     const solana = await decryptExportBundle({
       ...{ exportBundle, organizationId, returnMnemonic: false, keyFormat: "SOLANA" },
       embeddedKey: target.privateKey,
-      dangerouslyOverrideSignerPublicKey: signerOf(exportBundle),
+      dangerouslyOverrideSignerPublicKey: lab.signerPublicKey,
     });
     expect(solana).toMatch(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/);
   });
