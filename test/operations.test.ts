@@ -3,7 +3,7 @@
  * line by the command, each alert by the metrics that are served (that they fire: test/alerts.test.ts).
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -184,6 +184,7 @@ async function accepted(args: readonly string[], names: readonly string[]): Prom
   const folder = mkdtempSync(join(tmpdir(), "bootproof-operations-"));
   const text = args.filter((word, index) => !/^--log-format/.test(word) && args[index - 1] !== "--log-format");
   const moved = text.map((word) => word.replace(/(^|=)\//, `$1${folder}/`));
+  mkdirSync(join(folder, "var/lib/bootproof"), { recursive: true });
   const { code, stderr } = await bootproof(moved, { env });
   expect([code, stderr.split("\n")[0]]).toEqual([
     2,

@@ -71,7 +71,6 @@ interface AddressRequest {
 export const addAddressesCommand = commandOf(
   "addresses",
   {
-    description: "List every address of an organization, and whether a pinned enclave derived it.",
     usage: "--policy FILE ([--out DIR] [connection] | --from DIR --organization-id ID) [options]",
     help: EXAMPLES,
   },

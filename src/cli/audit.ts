@@ -20,6 +20,7 @@ import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { type ArgumentReader, judgingOf } from "./options.js";
+import { refuseOut } from "./output.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 import { isSameFile } from "./write-whole.js";
@@ -66,7 +67,6 @@ could not be judged, results that cannot be continued, or interrupted before the
 export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
   "audit",
   {
-    description: "Verify any number of entries, each on its own, and write a line for each, in their order.",
     usage:
       "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--resume]] " +
       "[options]",
@@ -75,7 +75,10 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
   async ({ args, flags, files, io }, inputs) => {
     refuseInputs(args, inputs, flags.bootProof);
     requireAuditPolicy(args);
-    refuseFiles(args, inputs, flags);
+    await refuseOut(args, flags.out);
+    const { expected = "" } = flags;
+    if (inputs.some((input) => input !== STDIN && isSameFile(input, expected)))
+      args.fault(`--expected ${expected}: is also an INPUT`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
     const [judging, health] = [judgingOf(flags), healthOf(args, flags)];
     args.throwFaults();
@@ -91,27 +94,6 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
     "INPUT",
     inputs.filter((input) => input !== STDIN && input !== ""),
   );
-}
-
-function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">): void {
-  const { out, expected } = flags;
-  const isFile = out !== undefined && out !== STDIN;
-  if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
-  if (expected !== undefined && expected !== STDIN) refuseExpected(args, expected, inputs, isFile ? [out] : []);
-}
-
-function refuseExpected(
-  args: ArgumentReader,
-  path: string,
-  inputs: readonly string[],
-  outputs: readonly string[],
-): void {
-  if (isAmong(path, inputs)) args.fault(`--expected ${path}: is also an INPUT`);
-  if (isAmong(path, outputs)) args.fault(`--expected ${path}: this command would also write to it`);
-}
-
-function isAmong(path: string, others: readonly string[]): boolean {
-  return others.some((other) => other === path || isSameFile(other, path));
 }
 
 function optionsOf(flags: Flags<"audit">, io: Io): AuditRequest["options"] {

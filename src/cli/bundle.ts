@@ -30,8 +30,6 @@ Exit codes: 0 packed, 1 the evidence was rejected, 2 wrong usage or unreadable f
 export const addBundleCommand = commandOf(
   "bundle",
   {
-    description:
-      "Verify evidence and write it as one JSON file, with the policy, the report, and the time, to stdout or --out.",
     usage:
       "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy) " +
       "[--out FILE] [--force]",

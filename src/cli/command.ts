@@ -7,6 +7,7 @@ import {
   type OptionValues,
   type ParseOptionsResult,
 } from "commander";
+import { capitalized } from "../report/statements.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
@@ -17,7 +18,8 @@ import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js"
 export type AddCommand = (command: Command, io: Io, finish: (code: number) => void) => void;
 
 interface CommandText {
-  readonly description: string;
+  /** Where the summary, as a sentence, does not say enough. */
+  readonly description?: string;
   readonly usage?: string;
   /** Whether the command takes files without an option, which the help does not list. */
   readonly takesFiles?: boolean;
@@ -75,7 +77,8 @@ export function commandOf<C extends CommandName, Operands extends unknown[] = []
   return (command, io, finish) => {
     const topic = io.helpTopic ?? null;
     const after = topics !== undefined && topic !== null ? topicHelp(command, topics, topic) : help;
-    command.description(description).allowExcessArguments(takesFiles).addHelpText("after", after);
+    command.allowExcessArguments(takesFiles).addHelpText("after", after);
+    if (description !== undefined) command.description(description);
     command.allowUnknownOption(takesOptions);
     if (usage !== undefined) command.usage(usage);
     const args = new ArgumentReader(command);
@@ -103,7 +106,8 @@ export function registered(
   { summary, operands = {} }: CommandSummary,
   hidden = false,
 ): Command {
-  const command = parent.createCommand(name).summary(summary).copyInheritedSettings(parent);
+  const command = parent.createCommand(name).copyInheritedSettings(parent);
+  command.summary(summary).description(`${capitalized(summary)}.`);
   parent.addCommand(command, { hidden });
   for (const [word, what] of Object.entries(operands)) command.argument(word, what);
   return addOptions(command, parent.parent === null ? name : `${parent.name()} ${name}`);
@@ -111,11 +115,11 @@ export function registered(
 
 /** Makes a command that only has commands below it. */
 export function groupOf(
-  { description, help = "" }: CommandText,
+  { help = "" }: CommandText,
   below: Readonly<Record<string, CommandSummary & { readonly add: AddCommand }>>,
 ): AddCommand {
   return (command, io, finish) => {
-    command.description(description).addHelpText("after", help);
+    command.addHelpText("after", help);
     for (const [name, one] of Object.entries(below)) one.add(registered(command, name, one), io, finish);
   };
 }

@@ -75,7 +75,6 @@ complete -c bootproof -f -a '(__bootproof_complete)'
 export const addCompletionCommand = commandOf<"completion", [shell: string]>(
   "completion",
   {
-    description: "Write a script to stdout by which the shell completes commands, options and their values.",
     help: EXAMPLES,
   },
   ({ command, io }, name) => {

@@ -48,7 +48,6 @@ const MEANINGS = Object.entries({
 export const addDemoCommand = commandOf(
   "demo",
   {
-    description: "Verify real evidence that comes with the package, and see it rejected when a byte is changed.",
     help: EXAMPLES,
   },
   async ({ args, flags, io }) => {

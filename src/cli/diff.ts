@@ -32,8 +32,6 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
   "diff",
   {
-    description:
-      "Show what changed between two files of evidence, policies or releases, and what it means, worst first.",
     help: EXAMPLES,
   },
   async ({ args, flags: { format }, files, io }, a, b) => {

@@ -30,7 +30,6 @@ Exit codes: 0 explained, 2 no such word.`;
 export const addExplainCommand = commandOf<"explain", [word: string | undefined]>(
   "explain",
   {
-    description: "Explain what a check proves, why it fails by mistake and under attack, and what to do.",
     help: EXAMPLES,
     takesOptions: true,
   },

@@ -48,7 +48,6 @@ Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached,
 export const addFetchCommand = commandOf(
   "fetch",
   {
-    description: "Fetch evidence from the service and write it to stdout or --out, unverified.",
     usage:
       "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) " +
       "[--out PATH] [--force] [connection]",

@@ -4,7 +4,6 @@ import type { Health } from "../run/node.js";
 import type { HealthAddress } from "../run/node-server.js";
 import type { HealthSubject } from "../run/health.js";
 import { printable } from "../report/printable.js";
-import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
@@ -21,7 +20,6 @@ const LOOPBACK = "127.0.0.1";
 
 /** Reads the options of a command that runs for a long time: health file and metrics. */
 export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: HealthFlags): HealthRequest {
-  if (file === STDIN) args.fault("--health-file -: a file is required");
   const address = metrics === undefined || args.isEmpty("metrics") ? undefined : addressOf(args, metrics);
   return { file, metrics, address };
 }

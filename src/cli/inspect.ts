@@ -28,8 +28,6 @@ const KNOWN =
 export const addInspectCommand = commandOf<"inspect", [file: string]>(
   "inspect",
   {
-    description:
-      "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
     help: EXAMPLES,
   },
   async ({ args, flags: { format }, files, io }, path) => {

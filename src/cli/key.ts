@@ -84,7 +84,6 @@ Examples:
 const addStamp = commandOf(
   "key stamp",
   {
-    description: "Print the value of the X-Stamp header that authenticates the body on stdin.",
     usage: "--api-key-file FILE < BODY",
     help: STAMP_HELP,
   },
@@ -111,7 +110,7 @@ Examples:
 
 const addShow = commandOf<"key show", [file: string]>(
   "key show",
-  { description: "Show the public half of a key file, and nothing of its private half.", help: SHOW_HELP },
+  { help: SHOW_HELP },
   async ({ args, flags: { origin }, files, io }, path) => {
     args.throwFaults();
     const bytes = await files.raw(path, MAX_KEY_BYTES);
@@ -170,7 +169,6 @@ async function vkeyFor(origin: string, pem: string): Promise<string> {
 
 export const addKeyCommand = groupOf(
   {
-    description: "Make API keys and keys that sign, show their public halves, and stamp requests.",
     help: `
 Examples:
     $ bootproof key new --out key.json

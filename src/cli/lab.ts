@@ -34,9 +34,6 @@ Examples:
 export const addLabCommand = commandOf(
   "lab",
   {
-    description:
-      "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
-      "Ctrl-C ends it.",
     help: EXAMPLES,
   },
   async ({ args, flags, io }) => {

@@ -1,7 +1,6 @@
 /** `bootproof log`: checks that the results of `bootproof watch` or `bootproof audit` are intact. */
 import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
-import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { listed } from "../errors.js";
@@ -65,14 +64,12 @@ a missing or unreadable file.`;
 const addVerify = commandOf<"log verify", [paths: string[]]>(
   "log verify",
   {
-    description:
-      "Check that every line of a file of results follows the line before, and name the first that does not.",
     help: VERIFY_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
     const { format, maxGap: maxGapMs } = flags;
     const times = maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
-    refuseDemands(args, flags);
+    args.throwFaults();
     const notes = await notesOf(flags, await publicKeys(flags.key, io), files);
     const demands = { ...notes, ...(flags.head !== undefined && { head: flags.head }) };
     const verification = await verified(paths, { ...demands, ...times }, io);
@@ -84,12 +81,6 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
     return gaps.length === 0 && (flags.partial === true ? intact : complete) ? EXIT.good : EXIT.rejected;
   },
 );
-
-function refuseDemands(args: ArgumentReader, { head }: Flags<"log verify">): void {
-  if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
-    args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
-  args.throwFaults();
-}
 
 function publicKeys(paths: readonly string[], io: Io): Promise<string[]> {
   return Promise.all(paths.map((path) => readLogKey(path, "public", io)));
@@ -189,7 +180,6 @@ function gapText({ entry, from, to }: RunVerification["gaps"][number]): string {
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   "log checkpoint",
   {
-    description: "Verify a file of results, and sign the number and the hash of its last line. Others keep the note.",
     help: CHECKPOINT_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
@@ -216,7 +206,6 @@ function refuseSigning(args: ArgumentReader, flags: Flags<"log checkpoint">, [fi
   const { key, after, origin } = flags;
   if (key.length > 1 && after === undefined) args.fault("--key: a second key requires --after");
   if (first === STDIN && (origin ?? after) === undefined) args.fault("--origin is required for a log on stdin");
-  requireOrigin(args, origin);
   args.throwFaults();
 }
 
@@ -228,7 +217,7 @@ async function checkpointKeys([first, ...others]: readonly string[], io: Io): Pr
 }
 
 export const addLogCommand = groupOf(
-  { description: "Verify the file of results that bootproof watch or bootproof audit writes.", help: LOG_HELP },
+  { help: LOG_HELP },
   {
     verify: {
       summary: "check that every line follows the line before, and name the first that does not",
@@ -242,9 +231,3 @@ export const addLogCommand = groupOf(
     },
   },
 );
-
-/** Checks the origin as the library does, so that a bad one is found before any work. */
-export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {
-  if (origin !== undefined && !args.isEmpty("origin") && !/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(origin))
-    args.fault("--origin: expected bootproof-log/ and a name without spaces and plus signs");
-}

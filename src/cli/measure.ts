@@ -37,7 +37,6 @@ is unreadable or not an enclave image.`;
 export const addMeasureCommand = commandOf<"measure", [image: string | undefined]>(
   "measure",
   {
-    description: "Measure what was built: the PCRs of an enclave image (EIF), and the hash of an application's binary.",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, image) => {

@@ -4,7 +4,7 @@ import { ACCEPTABLE_WORDS, type Acceptable } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
-import { ED25519_KEY_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { ED25519_KEY_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
 import { readShape } from "../decode/shapes.js";
 import { FORMATS, REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
@@ -27,10 +27,10 @@ function certificateTime(text: string): Date | "document" | "now" {
 }
 
 /** Returns milliseconds of a duration in the syntax of a policy. `words` are examples. */
-function durationTo(most: number, words: string): (text: string) => number {
+function durationTo(most: number, words: string, least = 0): (text: string) => number {
   return (text) => {
     const { value = Infinity } = readShape(duration, text);
-    return value <= most ? value : refuse(text, `a duration such as ${words}`);
+    return value >= least && value <= most ? value : refuse(text, `a duration such as ${words}`);
   };
 }
 
@@ -63,6 +63,25 @@ function keyOf(length: number): (text: string) => string {
 function hex(text: string): string {
   if (fromHex(text) !== null) return text;
   throw new InvalidArgumentError(": expected bytes in hex, without 0x");
+}
+
+/** Checks the origin as the library does, so that a bad one is found before any work. */
+function origin(text: string): string {
+  if (/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(text)) return text;
+  throw new InvalidArgumentError(": expected bootproof-log/ and a name without spaces and plus signs");
+}
+
+/** Returns whether the target of reports is an address. Any other text is a shell command. */
+export function isAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+function target(text: string): string {
+  const url = isAddress(text) && URL.canParse(text) ? new URL(text) : null;
+  if (!isAddress(text) || (url !== null && url.username + url.password === "")) return text;
+  throw new InvalidArgumentError(
+    ": expected an address such as https://alerts.example.com/hook, without user and password",
+  );
 }
 
 function classes(text: string): readonly Acceptable[] {
@@ -103,6 +122,10 @@ export const READERS = {
   "--ephemeral-key": quorumKey,
   "--quorum-key": quorumKey,
   "--signer-key": keyOf(ED25519_KEY_LENGTH),
+  "--head": keyOf(SHA256_LENGTH),
+  "--origin": origin,
+  "--on-refusal": target,
+  "--on-outage": target,
   "--port": numberFrom(0, 65_535),
   "--workers": numberFrom(1, 1024),
   "--limit": listed,
@@ -112,7 +135,7 @@ export const READERS = {
   "--policy-refresh": upToADay,
   "--entry-timeout": upToADay,
   "--heartbeat": upToAWeek,
-  "--outage-repeat": upToAWeek,
+  "--outage-repeat": durationTo(7 * DAY_MS, "1m or 1h, from 1m up to 7d", 60_000),
   "--max-silence": upToAWeek,
   "--max-gap": durationTo(Number.MAX_SAFE_INTEGER, "90m, 2h or 1d"),
   "--tolerance": durationTo(Number.MAX_SAFE_INTEGER, "30s or 2m"),

@@ -12,8 +12,10 @@ export function tookOption(option: string, value: string): string {
 
 const EMPTY = "empty: a shell variable may be unset";
 
-/** The options whose files are written, or are never read from stdin. */
-const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out", "policy-state"];
+/** The options whose files are written. */
+const WRITTEN: readonly string[] = ["health-file", "log", "policy-state"];
+/** The options that never read stdin. */
+const NOT_STDIN: readonly string[] = ["api-key-file", "out", ...WRITTEN];
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {
@@ -100,8 +102,11 @@ export class ArgumentReader {
     for (const value of twice) this.fault(`${option} ${value}: repeated: give it once`);
   }
 
-  /** Refuses `-` for more than one file, since stdin can be read only once. */
+  /** Refuses `-` for more than one file, since stdin can be read only once, and for files that are written. */
   refuseRepeatedStdin(): void {
+    for (const option of this.#command.options)
+      if (WRITTEN.includes(option.name()) && this.#command.getOptionValue(option.attributeName()) === STDIN)
+        this.fault(`${option.long} -: a file is required`);
     if (this.#named(/<(?:file|policy)/, NOT_STDIN).filter((path) => path === STDIN).length > 1)
       this.fault("only one file can be - (stdin)");
   }

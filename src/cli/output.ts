@@ -31,7 +31,7 @@ export function reportWritten(verb: Written, path: string, what: string, { stder
 export async function refuseOut(args: ArgumentReader, out: string | undefined): Promise<void> {
   if (!isFileOut(out) || args.isEmpty("out")) return;
   const { isSameFile, requireWritable } = await import("./write-whole.js");
-  if (args.namedFiles().some((input) => isSameFile(input, out)))
+  if (args.namedFiles().some((input) => input === out || isSameFile(input, out)))
     args.fault(`--out ${out}: is also an input, and would be overwritten: choose another file`);
   try {
     requireWritable(out);

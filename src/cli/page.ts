@@ -11,12 +11,8 @@ Example:
 
 Exit codes: 0 written, 2 wrong usage.`;
 
-export const addPageCommand = commandOf(
-  "page",
-  { description: "Make a page that verifies evidence in a browser.", help: EXAMPLES },
-  async ({ io }) => {
-    const { renderVerifier } = await import("../page/page.js");
-    io.stdout.write(await renderVerifier());
-    return EXIT.good;
-  },
-);
+export const addPageCommand = commandOf("page", { help: EXAMPLES }, async ({ io }) => {
+  const { renderVerifier } = await import("../page/page.js");
+  io.stdout.write(await renderVerifier());
+  return EXIT.good;
+});

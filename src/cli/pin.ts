@@ -56,9 +56,6 @@ Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable f
 export const addPinCommand = commandOf(
   "pin",
   {
-    description:
-      "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
-      "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     usage:
       "(--release PATH… --app NAME | --app NAME | --boot-proof FILE… [--trust-anchor FILE…] | " +
       "--image FILE --binary FILE) " +
@@ -90,8 +87,8 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
 }
 
 /**
- * Refuses a bundle without the names of its repository and its Sigstore: it can name any, so the caller or the policy of
- * --add-to must.
+ * Refuses a bundle without the names of its repository and its Sigstore: it can name any, so that the caller or the
+ * policy of --add-to must.
  */
 function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
   const others = ["repository", "trusted-root"] as const;

@@ -8,7 +8,7 @@ import { printable } from "../report/printable.js";
 import type { SignedPolicy, SignedPolicyError, SignedPolicyOptions } from "../signed-policy/index.js";
 import { isLoopback } from "./connection.js";
 import { useProxies, unusedProxyText } from "./environment-proxy.js";
-import { type InputFiles, STDIN } from "./files.js";
+import type { InputFiles } from "./files.js";
 import { type Io, RefusedError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 
@@ -45,7 +45,6 @@ export async function readGivenPolicy(
   now = io.now,
 ): Promise<GivenPolicy | undefined> {
   const fault = (message: string): undefined => void files.faults.push({ message });
-  if (state === STDIN) return fault("--policy-state -: a file is required");
   if (typeof path !== "string")
     return signers === undefined ? undefined : fault("--policy-signers requires --policy: the feed that they sign");
   const why = ADDRESS.test(path) ? addressFault(path, signers) : null;

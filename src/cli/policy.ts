@@ -57,7 +57,6 @@ written.`;
 const addCheck = commandOf<"policy check", [file: string]>(
   "policy check",
   {
-    description: "List the faults of a policy file or, without faults, what each deployment pins and leaves open.",
     help: CHECK_HELP,
   },
   async ({ args, flags, files, io }, path) => {
@@ -90,7 +89,6 @@ function withCause({ path, message }: Fault, bytes: Uint8Array): Fault {
 const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
   "policy drop",
   {
-    description: "Remove a deployment from a policy: evidence that only it accepted no longer passes.",
     help: DROP_HELP,
   },
   async ({ args, files, io }, path, name) => {
@@ -124,7 +122,6 @@ const ENVELOPE = { "<envelope>": "a version of a signed policy, as sign and rene
 
 export const addPolicyCommand = groupOf(
   {
-    description: "Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.",
     help: EXAMPLES,
   },
   {

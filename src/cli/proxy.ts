@@ -10,7 +10,7 @@ import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
 import { commandOf } from "./command.js";
 import { type Connection, addressFault, connect, hasKey, keySourceOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import { type InputFiles, STDIN } from "./files.js";
+import type { InputFiles } from "./files.js";
 import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
@@ -45,7 +45,6 @@ cannot be used.`;
 export const addProxyCommand = commandOf(
   "proxy",
   {
-    description: "Run a local proxy for the service. Of results of activities, it passes on only verified ones.",
     usage: "--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)",
     help: EXAMPLES,
   },
@@ -70,7 +69,6 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const { upstream } = flags;
   const fault = upstream === undefined || args.isEmpty("upstream") ? null : addressFault("--upstream", upstream);
   if (fault !== null) args.fault(fault);
-  if (flags.healthFile === STDIN) args.fault("--health-file -: a file is required");
   args.refuseTwice("--boot-proof", flags.bootProof);
   const key = evidenceKey(args, flags, io);
   const judging = judgingOf(flags);

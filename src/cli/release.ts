@@ -33,7 +33,6 @@ cannot be read.`;
 export const addCheckReleases = commandOf<"policy check-releases", [folders: string[]]>(
   "policy check-releases",
   {
-    description: "Check releases: the approvals of each manifest, the place of each release, and their history.",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, folders) => {

@@ -101,13 +101,7 @@ export const addSign = commandOf<"policy sign", [policy: string]>(
   },
 );
 
-export const addRenew = commandOf(
-  "policy renew",
-  { description: "Make the next version with the same policy and signers, and a later expiry." },
-  async (task) => {
-    return makeVersion(task, null);
-  },
-);
+export const addRenew = commandOf("policy renew", {}, async (task) => makeVersion(task, null));
 
 export const addReview = commandOf<"policy review", [envelope: string]>(
   "policy review",

@@ -38,7 +38,6 @@ Exit codes: 0 verified, 1 rejected, 2 wrong usage, or a file or policy that cann
 export const addTokenCommand = commandOf<"token", [token: string]>(
   "token",
   {
-    description: "Verify a session token, an OTP verification token or a signed bundle under the keys of a policy.",
     usage: "-|@FILE --policy FILE (--organization-id ID | --any-organization) [options]",
     help: EXAMPLES,
   },

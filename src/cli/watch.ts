@@ -13,10 +13,10 @@ import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { runProblem } from "./queue.js";
-import { requireOrigin } from "./log.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
+import { isAddress } from "./option-values.js";
 import { type ArgumentReader, judgingOf } from "./options.js";
 import {
   atMostOnceText,
@@ -72,7 +72,6 @@ once; 0 ended normally, and the newest verdict of each is good.`;
 export const addWatchCommand = commandOf(
   "watch",
   {
-    description: "Follow the newest boot proofs of applications, or of keys, and compare each with a policy.",
     usage:
       "--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [--on-outage COMMAND|URL] " +
       "[connection]",
@@ -89,26 +88,15 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     "--ephemeral-key",
     keys.map((key) => key.toLowerCase()),
   );
-  if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
-  refuseTimes(args, flags);
+  const { interval = 60_000, maxSilence = Infinity } = flags;
+  if (maxSilence <= interval)
+    args.fault("--max-silence: expected more than --interval: a shorter time would end every watch");
   const judging = judgingOf(flags);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   if (flags.checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each line");
-  requireOrigin(args, flags.origin);
   args.throwFaults();
   return { flags, judging, health, connection: connection! };
-}
-
-const LEAST_REPEAT_MS = 60_000;
-
-function refuseTimes(args: ArgumentReader, flags: Flags<"watch">): void {
-  const { interval = 60_000, outageRepeat = Infinity, maxSilence = Infinity } = flags;
-  refuseAddress(args, "on-refusal", flags.onRefusal);
-  refuseAddress(args, "on-outage", flags.onOutage);
-  if (outageRepeat < LEAST_REPEAT_MS) args.fault("--outage-repeat: expected a minute at least");
-  if (maxSilence <= interval)
-    args.fault("--max-silence: expected more than --interval: a shorter time would end every watch");
 }
 
 type Times = Pick<WatchOptions, "intervalMs" | "aliveMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
@@ -119,18 +107,6 @@ function timesOf({ interval, heartbeat, outageAfter, outageRepeat, maxSilence }:
     ...{ outageRepeatMs: outageRepeat, maxSilenceMs: maxSilence },
   };
   return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)) as Times;
-}
-
-/** Returns whether the text is an address. Any other text is a shell command. */
-function isAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text);
-}
-
-function refuseAddress(args: ArgumentReader, option: string, text: string | undefined): void {
-  if (text === undefined || !isAddress(text)) return;
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || url.username + url.password !== "")
-    args.fault(`--${option}: expected an address such as https://alerts.example.com/hook, without user and password`);
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {

@@ -25,7 +25,6 @@ or the queue's server may drop jobs (maxmemory-policy); 3 the queue cannot be re
 export const addWorkerCommand = commandOf(
   "audit worker",
   {
-    description: "Verify the entries that bootproof audit --queue puts into a queue, on all cores, until interrupted.",
     usage: "[--queue URL] (--policy FILE | --no-policy) [--workers N]",
     help: EXAMPLES,
   },

@@ -111,7 +111,11 @@ describe("audit", () => {
     await refuses("audit --policy $policy $input --expected $bad --out $out", 2, ...says);
     expect(existsSync(out)).toBe(false);
     await refuses("audit --policy $policy $input --expected $input", 2, "is also an INPUT");
-    await refuses("audit --policy $policy $input --expected $bad --out $bad", 2, "this command would also write to it");
+    await refuses(
+      "audit --policy $policy $input --expected $bad --out $bad",
+      2,
+      "--out $bad: is also an input, and would be overwritten",
+    );
   });
 
   it("writes to a file, and goes on behind it with --resume", async () => {
@@ -202,7 +206,7 @@ describe("audit", () => {
     ["--no-policy in --queue redis://x --entry-timeout 1s", "--queue cannot be used with --entry-timeout"],
     ["--no-policy --policy p in", "cannot be used with"],
     ["--policy p --trust-anchor t in", "--trust-anchor cannot be used with --policy"],
-    ["--no-policy in --out in", "in: is also an INPUT: give another file"],
+    ["--no-policy in --out in", "--out in: is also an input, and would be overwritten"],
     ["--no-policy in in - -", "INPUT in: repeated", "only one file can be"],
     ["--no-policy in --out - --resume", "--resume requires --out FILE"],
     ["--no-policy --boot-proof a b", "takes every word after it"],
@@ -210,9 +214,9 @@ describe("audit", () => {
     ["--policy $policy no-such-file", "no-such-file: there is no such file or folder"],
     ["--policy $policy $input --boot-proof $app", "this is an app proof"],
     ["--policy $policy $input --boot-proof $list", "list is empty"],
-    ["--policy $policy $input --out $tmp/no/such", "there is no such file or folder"],
+    ["--policy $policy $input --out $tmp/no/such", "there is no such folder"],
     ["--policy $policy $input --out $tmp", "a directory, not a file"],
-    ["--policy $policy $input --out /dev/full", "/dev/full: expected a regular file, got a device"],
+    ["--policy $policy $input --out /dev/full", "/dev/full: not written: a device or pipe, not a file"],
   ]);
 
   it("has no result of an empty file", async () => {

@@ -138,7 +138,11 @@ describe("messages as JSON", () => {
   });
 
   it.each([
-    ["watch", ["watch", "--app", "a\u001b[31m", "--log-format", "json"], "--policy FILE is required: bootproof pin"],
+    [
+      "watch",
+      ["watch", "--app", "a\u001b[31m", "--log-format", "json"],
+      "--policy FILE is required: the policy that pins",
+    ],
     ["an unknown option", ["audit", "worker", "--no", "--log-format=json"], "unknown option --no"],
     ["another format before", ["audit", "--log-format=text", "--log-format", "json"], "--log-format is repeated"],
     ["proxy", ["proxy", "--log-format", "json"], "--upstream URL is required"],

@@ -155,7 +155,7 @@ describe("key show", () => {
 
   table([
     ["key show - --origin bootproof-log/a < $pem", 0, /^bootproof-log\/a\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}$/],
-    ["key show $pem --origin $spaced", 2, "--origin: the name of a log's key"],
+    ["key show $pem --origin $spaced", 2, "--origin: expected bootproof-log/ and a name"],
     ["key show $key --origin bootproof-log/a", 2, "this is an API key"],
     ["key show $text", 2, "no key: expected an API key file, or a key in PEM"],
     ["key show $two", 2, "2 private keys in it"],

@@ -135,7 +135,7 @@ describe("log verify", () => {
     ["verify /no/such/file", "there is no such file or folder"],
     ["verify /", "a directory, not a file"],
     ["verify $alone $noNote", "Expected the file that bootproof watch --log or bootproof audit --out writes."],
-    ["verify x --head 5e88", "--head: expected 64 hex digits"],
+    ["verify x --head 5e88", "--head: 4 hex digits, expected 64 hex digits"],
     ["verify x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
     ["verify $three --after $eight", "--after requires --key FILE"],
     ["verify $one --checkpoint $four $sign", "got PRIVATE KEY,"],

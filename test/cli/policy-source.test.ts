@@ -115,7 +115,6 @@ describe("a fault of --policy", () => {
   const oneKey = { ...feed.pinned, keys: [newSigner().pem, newSigner().pem] };
   it.each<[what: string, flags: Parameters<typeof readGivenPolicy>[1], message: string, code?: string]>([
     ["an envelope without signers", { policy: fileOf(feed.envelopes[0]) }, "this is a signed policy"],
-    ["a state on stdin", { policy: feedFile, policySigners: signers, policyState: "-" }, "--policy-state -: a file"],
     ["an address without signers", { policy: "https://a.example/f?key=1" }, "--policy https://a.example is a URL"],
     ["a password", { policy: "https://u:p@a.example/f", policySigners: signers }, "must have no user or password"],
     ["no address", { policy: "https://", policySigners: signers }, "--policy: expected a file, or an address such as"],

@@ -32,7 +32,7 @@ describe("watch", () => {
       ["--on-outage https://u:p@a", /--on-outage: expected an address/],
       ["--outage-after 5m", /--outage-after 5m: expected a number from 0 to 1000000/],
       ["--outage-after=", /--outage-after/],
-      ["--outage-repeat 30s", /--outage-repeat: expected a minute/],
+      ["--outage-repeat 30s", /--outage-repeat 30s: expected a duration such as 1m or 1h, from 1m/],
       ["--outage-repeat 8d", /--outage-repeat 8d: expected a duration .*up to 7d/],
       ["--max-silence 1", /--max-silence 1: expected a duration such as 1h/],
       ["--max-silence 60s", /--max-silence: expected more than --interval/],

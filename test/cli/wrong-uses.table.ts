@@ -135,6 +135,11 @@ const UNDER: Readonly<Record<string, readonly Row[]>> = {
       "this policy is not signed",
       "leave out --policy-signers, or give the",
     ],
+    [
+      "feed.jsonl --policy-signers signers.json --policy-state -",
+      "--policy-state -: a file is required",
+      "See bootproof",
+    ],
     ["policy.json --policy-state x", "--policy-state requires --policy-signers", "only a signed policy has a state"],
     ["http://example.com/x --policy-signers signers.json", "http:// is for this machine only", "use https://"],
     ["policy.json --format pdf", "--format pdf", "expected one of text, json"],
