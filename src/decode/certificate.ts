@@ -311,18 +311,19 @@ export class DerReader {
 
   oid(what: string): string {
     this.skipOid(what);
-    const arcs: number[] = [];
-    let arc = 0;
+    // An arc may be a UUID (X.667), which is no number of JavaScript.
+    const arcs: bigint[] = [];
+    let arc = 0n;
     for (let at = this.#content; at < this.#at; at++) {
       const byte = this.#bytes[at]!;
-      arc = arc * 128 + (byte & 0x7f);
+      arc = arc * 128n + BigInt(byte & 0x7f);
       if (byte <= 0x7f) {
         arcs.push(arc);
-        arc = 0;
+        arc = 0n;
       }
     }
-    const top = Math.min(Math.floor(arcs[0]! / 40), 2);
-    return [top, arcs[0]! - 40 * top, ...arcs.slice(1)].join(".");
+    const top = arcs[0]! < 80n ? arcs[0]! / 40n : 2n;
+    return [top, arcs[0]! - 40n * top, ...arcs.slice(1)].join(".");
   }
 
   /** Reads a Name (4.1.2.4), and checks that it is a sequence of sets of type and value. */

@@ -196,6 +196,7 @@ describe("decodeCertificate reads", () => {
     expect(id("55 1d 13")).toBe("2.5.29.19");
     expect(id("78")).toBe("2.40");
     expect(id("88 37 03")).toBe("2.999.3");
+    expect(id(`69 82 ${"80 ".repeat(17)}01`)).toBe("2.25.170141183460469231731687303715884105729");
   });
 });
 
