@@ -129,12 +129,13 @@ async function sayingWhy<T>({ port, dataFolder }: LabOptions, work: () => Promis
   try {
     return await work();
   } catch (error) {
-    const { code, name, message, syscall } = error as NodeJS.ErrnoException;
+    const { name, message, syscall } = error as NodeJS.ErrnoException;
     if (syscall === "listen") throw new UsageError([`--port ${port}: ${diskReason(error, LISTEN_REASONS)}.`]);
     if (Object.hasOwn(DATA_ADVICE, name))
       throw new UsageError([`--data ${dataFolder}: ${message}.${DATA_ADVICE[name]!}`]);
-    if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
-    throw error;
+    if (syscall === undefined) throw error;
+    const reason = diskReason(error, { EEXIST: "a file, not a folder", ENOTDIR: "a file is in its path" });
+    throw new UsageError([`${dataFolder === undefined ? tmpdir() : `--data ${dataFolder}`}: ${reason}.`]);
   }
 }
 

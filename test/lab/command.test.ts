@@ -120,7 +120,14 @@ describe("bootproof lab", () => {
       stderr: expect.stringContaining(`--port ${port}: in use`),
     });
     taken.close();
-    expect(await bootproof(["lab", "--data", "/proc/version"])).toMatchObject({ code: 2, stdout: "" });
+    for (const [path, reason] of [
+      ["/proc/version", "a file, not a folder"],
+      ["/proc/version/x", "a file is in its path"],
+    ])
+      expect(await bootproof(["lab", "--data", path!])).toMatchObject({
+        ...{ code: 2, stdout: "" },
+        stderr: expect.stringContaining(`bootproof: --data ${path}: ${reason}.\n`) as string,
+      });
     for (const port of ["-1", "65536", "http", "80a", ""])
       expect((await bootproof(["lab", "--port", port])).code).toBe(2);
     await refused(2, bootproof(words`lab --fault no-such`), "--list-faults");
