@@ -125,9 +125,6 @@ export function otherForge(): Forge {
   return (other ??= new Forge());
 }
 
-export const HOUR = 3_600_000;
-export const DAY = 24 * HOUR;
-
 export const put =
   (name: string, value: JsonValue) =>
   (json: JsonObject): JsonObject => ({ ...json, [name]: value });

@@ -2,11 +2,21 @@
 import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
-import { type AlterForge, DAY, HOUR, type TargetEnclave, behaviours, otherForge, put } from "./behaviour.js";
+import { type AlterForge, type TargetEnclave, behaviours, otherForge, put } from "./behaviour.js";
 import { type DocumentAlterations, encodeCbor } from "./enclave.js";
 import type { Forge, ManifestAlterations } from "./forge.js";
 import { generateKeyPair } from "./keys.js";
-import { CHAIN, type CertificateSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, keyUsage } from "./pki.js";
+import {
+  CHAIN,
+  type CertificateSpec,
+  DAY,
+  HOUR,
+  KEY_USAGE,
+  OID,
+  algorithmIdentifier,
+  basicConstraints,
+  keyUsage,
+} from "./pki.js";
 import { approve, manifestHash, memberSet, qosKeyPair, sha256 } from "./qos.js";
 
 // Each of the helpers below alters one part of the evidence.

@@ -1,7 +1,7 @@
 /** Files for clients of a lab in any language. */
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
-import type { Published } from "./publication.js";
+import { type Published, fileJson } from "./publication.js";
 
 type LabPlaces = "baseUrl" | "organizationId" | "childOrganizationId" | "ids" | "walletActivityId" | "jwksUrl";
 type SwitchedPlaces = "faultsUrl" | "policyFeedUrl" | "signerPublicKey";
@@ -50,20 +50,16 @@ function contentOf(lab: Lab): LabFiles {
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const files = contentOf(lab);
   const written: FolderFile[] = [
-    { name: files.apiKeyFile, text: json(lab.apiKey), mode: SECRET },
-    { name: files.child.apiKeyFile, text: json(lab.child.apiKey), mode: SECRET },
-    { name: files.operator.apiKeyFile, text: json(lab.operator.apiKey), mode: SECRET },
+    { name: files.apiKeyFile, text: fileJson(lab.apiKey), mode: SECRET },
+    { name: files.child.apiKeyFile, text: fileJson(lab.child.apiKey), mode: SECRET },
+    { name: files.operator.apiKeyFile, text: fileJson(lab.operator.apiKey), mode: SECRET },
     { name: files.trustAnchorFile, text: lab.trustAnchorPem, mode: PUBLIC },
-    { name: files.policyFile, text: json(lab.policyFile), mode: PUBLIC },
-    { name: files.policySignersFile, text: json(lab.policyFeed.signers), mode: PUBLIC },
-    { name: files.appProofFile, text: json(await lab.appProof()), mode: PUBLIC },
+    { name: files.policyFile, text: fileJson(lab.policyFile), mode: PUBLIC },
+    { name: files.policySignersFile, text: fileJson(lab.policyFeed.signers), mode: PUBLIC },
+    { name: files.appProofFile, text: fileJson(await lab.appProof()), mode: PUBLIC },
     ...[...lab.published.files].map(([name, text]) => ({ name, text, mode: PUBLIC })),
-    { name: LAB_FILE, text: json(files), mode: PUBLIC },
+    { name: LAB_FILE, text: fileJson(files), mode: PUBLIC },
   ];
   await (await claimFolder(folder)).write(written);
   return files;
-}
-
-function json(value: object): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -76,7 +76,6 @@ export class Fleet {
   readonly #forges = new Map<string, Forge>();
   /** The enclaves by id, in boot order. */
   readonly #running = new Map<string, Running>();
-  readonly #standbys = new Map<string, JsonObject>();
   readonly #bootProofs = new WeakMap<QosKeyPair, JsonObject>();
   #turn = 0;
 
@@ -287,10 +286,7 @@ export class Fleet {
 
   /** Returns the boot proof of a genuine enclave that never signed anything. */
   standby(release: SavedRelease, at: Date): JsonObject {
-    const id = `${releaseId(release)} ${at.getTime()}`;
-    const made = this.#standbys.get(id) ?? this.forgeBootProof(release, at, generateQosKeyPair());
-    this.#standbys.set(id, made);
-    return made;
+    return this.forgeBootProof(release, at, generateQosKeyPair());
   }
 
   forge(release: SavedRelease): Forge {

@@ -18,8 +18,6 @@ import {
   type Answering,
   type AuthAnswering,
   type Behaviour,
-  DAY,
-  HOUR,
   type Listing,
   VERIFIED_CALLS,
   behaviours,
@@ -29,6 +27,7 @@ import {
 } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
 import { type AppProofAlterations, customPayload } from "./enclave.js";
+import { DAY, HOUR } from "./pki.js";
 import {
   type LabSigner,
   PAYLOAD_TYPE,

@@ -101,6 +101,6 @@ function bytesOf(source: ArrayBuffer | ArrayBufferView): Uint8Array {
     : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 }
 
-function bufferOf(bytes: Uint8Array): ArrayBuffer {
+export function bufferOf(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }

@@ -92,7 +92,7 @@ export const MANY_ACCOUNTS: MembersOf<ManyAccounts> = {
   organizationId: optional(nonEmptyText),
 };
 
-const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM" } as const;
+export const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM" } as const;
 
 /**
  * Adds a wallet, and activities that made its accounts with proofs of the running enclaves. Its addresses are hashes

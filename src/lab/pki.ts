@@ -60,8 +60,8 @@ export const OID = {
 /** The bit numbers of KeyUsage (RFC 5280 section 4.2.1.3). */
 export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
 /** Lifetime of a leaf certificate in milliseconds, as real hardware issues it. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 

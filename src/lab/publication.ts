@@ -38,7 +38,7 @@ export class Publication {
     const releases = reader.all("releases").filter(({ app }) => isApp(app));
     const { manifestSet } = this.#fleet.forge(releases[0]!).manifestParts();
     const members = manifestSet.members.map(({ pubKey }) => toHex(pubKey));
-    const operators = json({ threshold: manifestSet.threshold, members });
+    const operators = fileJson({ threshold: manifestSet.threshold, members });
     const files = releases.flatMap((release) => [...this.#filesOf(release)]);
     const newest = Math.max(...releases.map(({ nonce }) => nonce));
     return {
@@ -67,7 +67,7 @@ function releaseFiles({ app, nonce, manifestVersion }: SavedRelease, forge: Forg
     const approval = { signature: toHex(signature), member: { alias: member.alias, pubKey: toHex(member.pubKey) } };
     return [`${member.alias}-${namespace.name.replaceAll("/", "-")}-${nonce}.approval`, JSON.stringify(approval)];
   });
-  const files: [string, string][] = [["manifest", text], ["manifest.json", json(JSON.parse(text))], ...approvals];
+  const files: [string, string][] = [["manifest", text], ["manifest.json", fileJson(JSON.parse(text))], ...approvals];
   return new Map(files.map(([name, content]) => [`${folderOf(nonce)}/${app}/${name}`, content]));
 }
 
@@ -76,6 +76,6 @@ function folderOf(nonce: number): string {
   return `${RELEASES}/${Math.floor(nonce / 10_000)}.${Math.floor(nonce / 100) % 100}.${nonce % 100}`;
 }
 
-function json(value: unknown): string {
+export function fileJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

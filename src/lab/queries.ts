@@ -23,7 +23,7 @@ import { invalid, notFound } from "./refusal.js";
 import { type Answer, type LabQuery, answers, query, showsAll, showsOne, snake, tableOf } from "./rows.js";
 import type { Reader } from "./state.js";
 import { tagsOf } from "./tags.js";
-import type { Timestamp } from "./timestamp.js";
+import { millisecondsOf } from "./timestamp.js";
 import { privateKeyOf, walletOf } from "./transfers.js";
 import { credentialsOf, owned, ownedOf, userOf } from "./users.js";
 import { keyAt, keyOfSecret } from "./wallet.js";
@@ -398,10 +398,6 @@ function enclaveOf({ app, name }: SavedRelease, { fleet, state }: Pick<Sources, 
 function withoutClientFees(vault: JsonObject): JsonObject {
   const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
-}
-
-function millisecondsOf({ seconds, nanos }: Timestamp): number {
-  return Number(seconds) * 1000 + Number(nanos) / 1e6;
 }
 
 function walletJson(wallet: Wallet): JsonObject {

@@ -7,13 +7,12 @@ import type { JsonObject } from "../decode/json.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { createSubOrganization, createWallet } from "./new-keys.js";
 import { LAB_OPERATIONS } from "./operations.js";
-import { type PastSources, putPastActivity } from "./past-activities.js";
+import { ETHEREUM, type PastSources, putPastActivity } from "./past-activities.js";
 import { createPolicies } from "./policies.js";
 import { type Seed, noncesId } from "./records.js";
 import { createUserTag } from "./tags.js";
 import { addRequestedUser, createUsers, type rootUserShape } from "./users.js";
 
-const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM" } as const;
 const ACCOUNTS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"].map((path) => ({
   ...{ ...ETHEREUM, pathFormat: "PATH_FORMAT_BIP32" as const, path },
 }));

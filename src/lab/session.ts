@@ -12,6 +12,7 @@ import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { type ReadOf, anyObject, flag, nonEmptyText, object, optional, text } from "../decode/shapes.js";
 import { generateApiKey } from "./api-key.js";
 import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
+import { bufferOf } from "./passkey.js";
 import { sha256 } from "./qos.js";
 import type { ApiKey, UserRecord } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
@@ -135,10 +136,6 @@ export async function openSealed(bundle: string, privateKey: string): Promise<Ui
   } catch {
     throw invalid("parameters: the encrypted bundle does not open: it was sealed to another key, or changed");
   }
-}
-
-function bufferOf(bytes: Uint8Array): ArrayBuffer {
-  return Uint8Array.from(bytes).buffer;
 }
 
 export async function createReadWriteSession(

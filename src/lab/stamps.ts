@@ -8,6 +8,7 @@ import { sha256 } from "./qos.js";
 import type { ApiKey, UserRecord } from "./records.js";
 import { Refusal } from "./refusal.js";
 import type { Reader } from "./state.js";
+import { millisecondsOf } from "./timestamp.js";
 
 const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
 const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
@@ -59,12 +60,8 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
   throw new Refusal("PUBLIC_KEY_NOT_FOUND", "no user has registered the stamp's public key");
 }
 
-export function isExpired(key: ApiKey, now: Date): boolean {
-  if (key.expirationSeconds === undefined) return false;
-  return (
-    now.getTime() >=
-    1000 * (Number(key.createdAt.seconds) + Number(key.expirationSeconds)) + Number(key.createdAt.nanos) / 1e6
-  );
+export function isExpired({ createdAt, expirationSeconds = "Infinity" }: ApiKey, now: Date): boolean {
+  return now.getTime() >= millisecondsOf(createdAt) + 1000 * Number(expirationSeconds);
 }
 
 /** Verifies an assertion (WebAuthn level 2, section 7.2), as far as it applies to a registered credential. */

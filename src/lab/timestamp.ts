@@ -7,3 +7,7 @@ export function timestamp(date: Date): Timestamp {
   const milliseconds = date.getTime();
   return { seconds: String(Math.floor(milliseconds / 1000)), nanos: String((milliseconds % 1000) * 1e6) };
 }
+
+export function millisecondsOf({ seconds, nanos }: Timestamp): number {
+  return Number(seconds) * 1000 + Number(nanos) / 1e6;
+}
