@@ -1,5 +1,4 @@
-/** Reads or fetches the evidence of one verification, and verifies it. */
-import type { Policy } from "../appraise/policy.js";
+/** Reads or fetches the evidence of one verification that options name, and verifies it. */
 import {
   type Evidence,
   NamedEvidence,
@@ -13,24 +12,20 @@ import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
 import type { VerifiedSource } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
-import { withBuilds } from "../inputs.js";
-import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
-import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
-import { type InputFiles, type ReadEvidence, nameOf } from "./files.js";
+import { type Connection, NO_ORGANIZATION } from "./connection.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { jsonOfKind, ofKind } from "./kinds.js";
+import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { verifierFor } from "./provenance.js";
-import { piecesText, readActivityFile, readBootProofs, readEvidence, readPiece } from "./pieces.js";
+import { piecesText, readActivityFile, readEvidence, readPiece } from "./pieces.js";
 import type { Source, VerifyRequest } from "./verify-request.js";
 
 /** Options of a verification. `policy` is undefined if the bundle's own policy is used. */
 export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
-interface Judged {
+export interface AskedVerification {
   readonly request: VerifyRequest;
   readonly options: JudgeOptions;
   /** The bundles of builds, from `--provenance`. */
@@ -38,16 +33,19 @@ interface Judged {
 }
 
 /** Verifies the evidence. The faults of all files are thrown together. */
-export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
-  const { request, builds } = asked;
-  const { source, flags } = request;
-  if (source.kind === "bundle") return judgeFile(asked, source.file, files, io);
-  const given: VerifyOptions = { ...asked.options, policy: asked.options.policy! };
+export async function judge(
+  { request, options: asked, builds }: AskedVerification,
+  source: NamedSource,
+  files: InputFiles,
+  io: Io,
+): Promise<VerifiedSource> {
+  const { flags } = request;
+  const given: VerifyOptions = { ...asked, policy: asked.policy! };
   if (source.kind === "attestation") {
     const file = flags.attestation!;
     const document = await ofKind(files, file, "--attestation");
     files.throwFaults();
-    return judgeDocument(file, document!, document!, given);
+    return documentJudged(file, document!, document!, given);
   }
   if (flags.signedMessage !== undefined) return judgeMessage({ flags, source, builds, options: given }, files, io);
   const evidence = { ...(await evidenceOf(request, source, files, io)), ...builds };
@@ -56,9 +54,12 @@ export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<V
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
 }
 
-interface JudgedMessage extends Pick<Judged, "builds"> {
+/** Where evidence comes from that is no bundle and no page. */
+type NamedSource = Exclude<Source, { kind: "bundle" }>;
+
+interface JudgedMessage extends Pick<AskedVerification, "builds"> {
   readonly flags: Flags<"verify">;
-  readonly source: Exclude<Source, { kind: "bundle" }>;
+  readonly source: NamedSource;
   readonly options: VerifyOptions;
 }
 
@@ -90,7 +91,7 @@ async function judgeMessage(
 }
 
 /** Judges a bare document. `file` is the content of its file, or the page that has it. */
-async function judgeDocument(
+export async function documentJudged(
   name: string,
   document: Uint8Array,
   file: Uint8Array,
@@ -105,7 +106,7 @@ async function judgeDocument(
  * be meant for the connection only, so it is dropped. One on the command line throws {@link UsageError}, because it
  * would not be checked.
  */
-function answerable(
+export function answerable(
   { appProofs = [], activity }: Evidence,
   options: VerifyOptions,
   { source, flags }: VerifyRequest,
@@ -119,7 +120,7 @@ function answerable(
 
 async function evidenceOf(
   { flags }: Pick<VerifyRequest, "flags">,
-  source: Exclude<Source, { kind: "bundle" }>,
+  source: NamedSource,
   files: InputFiles,
   io: Io,
 ): Promise<Evidence> {
@@ -196,122 +197,4 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
       "not a request as it was submitted: expected type, timestampMs, organizationId and parameters",
     );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
-}
-
-/** Verifies a bundle or a page. A page contains a bundle or a bare document. */
-async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io): Promise<VerifiedSource> {
-  const read = await files.evidence(file);
-  const page = read?.page && { page: nameOf(file) };
-  const { kindOf } = await import("../inspect/kinds.js");
-  const kind = read && kindOf(read.bytes);
-  if (page && kind === "attestation document") return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
-  if (!page && String(kind).startsWith("boot proof")) return judgeBootProofs(asked, file, files, io);
-  const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
-  const { isBundle } = await import("../bundle/file.js");
-  if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
-  files.throwFaults();
-  return { ...(await judgeBundle(asked, { file, json, bytes: read!.page ?? read!.bytes }, files, io)), ...page };
-}
-
-/**
- * Judges a file of boot proofs that no option names. The rules of the policy about app proofs apply, as they do to a
- * bundle: only the caller may leave them out, with --boot-proof.
- */
-async function judgeBootProofs(
-  { options: given, builds, request }: Judged,
-  file: string,
-  files: InputFiles,
-  io: Io,
-): Promise<VerifiedSource> {
-  const bootProofs = await readBootProofs(files, [file]);
-  files.throwFaults();
-  refuseUnmet(file, false, given.expected ?? {});
-  const evidence = { bootProofs, ...builds };
-  const options = answerable(evidence, underPolicy(given, undefined, file), request);
-  io.progress(`verifying ${piecesText(evidence)}`);
-  return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
-}
-
-const NOT_A_BUNDLE =
-  "not a bundle (bootproof bundle makes them): give other evidence with --boot-proof, --app-proof, --activity or " +
-  "--attestation";
-
-async function judgePageOfDocument(
-  { options, request, builds }: Judged,
-  file: string,
-  { bytes, page }: ReadEvidence,
-): Promise<VerifiedSource> {
-  const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), request);
-  if (builds.provenance !== undefined || own.expected !== undefined || own.ephemeralKey !== undefined)
-    throw new UsageError([
-      `${file}: the page has a bare attestation document: leave out options about keys, requests and builds`,
-    ]);
-  return judgeDocument(file, bytes, page!, own);
-}
-
-/** Returns the options with their policy or, if they have none, with `inside`, the policy in the evidence. */
-function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
-  const { policy = inside } = options;
-  if (options.policy === undefined && inside?.signed)
-    throw new UsageError([
-      `--bundle-policy: the policy in ${file} is signed, and never judges: give --policy and --policy-signers`,
-    ]);
-  if (policy !== undefined) return Object.assign({ ...options }, { policy });
-  throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
-}
-
-async function judgeBundle(
-  { request, options: given, builds }: Judged,
-  { file, json, bytes }: { readonly file: string; readonly json: unknown; readonly bytes: Uint8Array },
-  files: InputFiles,
-  io: Io,
-): Promise<VerifiedSource> {
-  const { decodeBundle, namedBundle } = await import("../bundle/file.js");
-  const library = await import("../bundle/verify.js");
-  const bundle = files.decoded(file, () => decodeBundle(json))!;
-  files.throwFaults();
-  const inside = bundle.judgement?.policy ?? undefined;
-  const own = underPolicy(given, inside, file);
-  const { activity } = bundle.evidence;
-  const { provenance = [] } = builds;
-  refuseTooManyBuilds(file, bundle.evidence, provenance.length);
-  refuseUnmet(file, activity !== undefined, given.expected ?? {});
-  const options = answerable(bundle.evidence, own, request);
-  const named = namedBundle(bundle, nameOf(file), bytes);
-  io.progress(`verifying ${piecesText(bundle.evidence)}`);
-  const asked = given.policy ?? library.POLICY_OF_THE_BUNDLE;
-  const verification = await library
-    .verifyBundle(named, { ...options, ...(await verifierFor(inside)), provenance, policy: asked })
-    .catch((error: unknown) => {
-      throw error instanceof MalformedError ? loosening(error, file) : error;
-    });
-  const evidence = withBuilds(named.evidence, provenance);
-  return { report: verification.report, bundle: verification, evidence, options };
-}
-
-function refuseTooManyBuilds(file: string, { provenance = [] }: Evidence, given: number): void {
-  const all = provenance.length + given;
-  if (all > MAX_PROVENANCE)
-    throw new UsageError([
-      `--provenance: ${all} bundles of provenance, including those in ${file}: at most ${MAX_PROVENANCE} allowed`,
-    ]);
-}
-
-function refuseUnmet(
-  file: string,
-  hasActivity: boolean,
-  { id, type, organizationId, payload }: Partial<Expected>,
-): void {
-  if (!hasActivity && (id ?? type) !== undefined)
-    throw new UsageError([`${file}: an activity is expected, and the file has none: give it with --activity FILE`]);
-  if (hasActivity && payload !== undefined && organizationId === undefined)
-    throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
-}
-
-/** Returns a usage error for the fault that the bundle's own policy allows more than the command line. */
-function loosening(error: MalformedError, file: string): Error {
-  const { code, faults } = error;
-  // A fault of the caller's lists is none of the bundle.
-  if (code === "revocation-list") return error;
-  return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

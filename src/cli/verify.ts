@@ -9,6 +9,7 @@ import { cryptography } from "../verify/cryptography.js";
 import { measuredImage } from "./built.js";
 import { commandOf } from "./command.js";
 import { type JudgeOptions, judge, readExpected } from "./evidence.js";
+import { judgeFile } from "./evidence-in-file.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { type Io, UsageError, fileOptions, messageOptions, textOptions } from "./io.js";
@@ -87,7 +88,9 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
     ...(anchor && { trustAnchors: [anchor] }),
     ...lists,
   };
-  return judge({ request, options, builds }, files, io).catch((error: unknown) => {
+  const asked = { request, options, builds };
+  const judged = source.kind === "bundle" ? judgeFile(asked, source.file, files, io) : judge(asked, source, files, io);
+  return judged.catch((error: unknown) => {
     throw withListsNamed(error, lists);
   });
 }

@@ -1,4 +1,4 @@
-/** Refuses some words of a command line before any is parsed. */
+/** Respells and refuses words of a command line before any is parsed. */
 import { lstatSync } from "node:fs";
 import type { Command } from "commander";
 import { type Problem, UsageError } from "./io.js";
@@ -51,4 +51,65 @@ function refuseBesideOthers(program: Command, asking: string, argv: readonly str
     [`${asking}: got other arguments, too: use it alone. Nothing was done`],
     seeHelpOf(command ?? program),
   );
+}
+
+/** The topic of the help that lists every command. */
+const ALL_COMMANDS = "all";
+
+/** Words that people try for `--version`. They count only alone. */
+const VERSION_WORDS = ["-v", "version"];
+
+/** Old spellings of commands, which this version still reads, and what replaces them. */
+const OLD_SPELLINGS: readonly (readonly [old: string, now: string])[] = [
+  ["keygen", "key new"],
+  ["stamp", "key stamp"],
+  ["release check", "policy check-releases"],
+  ["worker", "audit worker"],
+];
+
+/** A command that another has below it beside its operands. Its name is one word, so that commander finds it first. */
+const BELOW = "audit worker";
+
+interface Words {
+  readonly argv: readonly string[];
+  /** The topic of the help that is asked for. Null if none is. */
+  readonly helpTopic: string | null;
+  /** What the user may type instead. */
+  readonly note: string | null;
+}
+
+/** Returns the command line in the spelling of this version. `hasTopics` says whose help is by topic. */
+export function respelt(line: readonly string[], hasTopics: (command: string) => boolean): Words {
+  const words = line.length === 1 && VERSION_WORDS.includes(line[0]!) ? ["--version"] : line;
+  const { argv: asked, helpTopic } = withoutTopic(words, hasTopics);
+  const argv = helpLast(asked);
+  const start = argv[0] === "help" ? 1 : 0;
+  for (const [old, now] of OLD_SPELLINGS) {
+    const end = start + old.split(" ").length;
+    if (argv.slice(start, end).join(" ") !== old) continue;
+    const spelt = helpLast([...argv.slice(0, start), ...now.split(" "), ...argv.slice(end)]);
+    return { argv: withJoined(spelt), helpTopic, note: `note: bootproof ${old} is bootproof ${now} now\n` };
+  }
+  return { argv: withJoined(argv), helpTopic, note: null };
+}
+
+/** Joins the words of {@link BELOW}. */
+export function withJoined(argv: readonly string[]): readonly string[] {
+  return argv.slice(0, 2).join(" ") === BELOW ? [BELOW, ...argv.slice(2)] : argv;
+}
+
+/** Moves `help` behind the words of a command below another, as in `help policy sign`. */
+function helpLast(line: readonly string[]): readonly string[] {
+  const [first, ...words] = line;
+  const isBelow = first === "help" && words.length > 1 && words.every((word) => /^[a-z]/.test(word));
+  return isBelow ? [...words, "--help"] : line;
+}
+
+/** Separates the topic from a command line that asks for help on it, such as `verify --help formats`. */
+function withoutTopic(argv: readonly string[], hasTopics: (command: string) => boolean): Omit<Words, "note"> {
+  const [first = "", second = "", topic = "common"] = argv;
+  if (argv.join(" ") === `help ${ALL_COMMANDS}`) return { argv: ["--help"], helpTopic: ALL_COMMANDS };
+  const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
+  const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
+  return isTopic && hasTopics(name) ? { argv: [name, "--help"], helpTopic: topic } : { argv, helpTopic: null };
 }
