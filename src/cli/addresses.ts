@@ -8,12 +8,14 @@ import { printable } from "../report/printable.js";
 import * as table from "../show/addresses.js";
 import { writeText } from "../show/terminal.js";
 import { comparableAddress } from "../verify/contradictions.js";
-import { AddressFolder, type AddressQuestion, piecesIn } from "./addresses-folder.js";
+import { AddressFolder } from "./addresses-folder.js";
+import { type AddressQuestion, piecesIn } from "./addresses-from.js";
 import { commandOf } from "./command.js";
-import { CONNECTION_HELP, type Connection, connect, connectionOf, organizationOf, reached } from "./connection.js";
+import { CONNECTION_HELP, type Connection, connectionOf, organizationOf } from "./connection.js";
+import { connect, reached } from "./service.js";
 import { STDIN, isMalformed } from "./files.js";
 import { Interruption } from "./interruption.js";
-import { type Io, UnreachableError, UsageError, textOptions } from "./io.js";
+import { type Io, UnreachableError, UsageError, answerTo, textOptions } from "./io.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
@@ -249,12 +251,6 @@ async function agree(children: number, { yes = false, privateKeys }: Flags<"addr
   io.stderr.write(`${says}\n`);
   if (yes) return;
   if (io.stderr.isTTY !== true) throw new UsageError(["--suborgs: --yes is required where nobody can be asked"]);
-  io.stderr.write("Go on? [y/N] ");
-  let answer = "";
-  for await (const chunk of io.stdin) {
-    answer += Buffer.from(chunk).toString();
-    if (answer.includes("\n")) break;
-  }
-  if (!/^\s*y(?:es)?\s*?(?:\n|$)/i.test(answer))
+  if (!/^y(?:es)?$/.test(await answerTo("Go on? [y/N] ", io)))
     throw new UsageError(["--suborgs: not agreed, so nothing was fetched"]);
 }

@@ -10,7 +10,8 @@ import { faultText } from "../errors.js";
 import { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
-import { type Connection, connect, reached } from "./connection.js";
+import type { Connection } from "./connection.js";
+import { connect, reached } from "./service.js";
 import { type Io, UnreachableError } from "./io.js";
 
 /** The number of concurrent requests, which is small since each response may be large. */

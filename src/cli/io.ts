@@ -52,6 +52,17 @@ function wantsColor({ env, stdout }: Io): boolean {
   return stdout.isTTY === true && terminal !== "dumb";
 }
 
+/** Asks on stderr. Returns the first line on stdin. */
+export async function answerTo(question: string, { stdin, stderr }: Pick<Io, "stdin" | "stderr">): Promise<string> {
+  stderr.write(question);
+  let answer = "";
+  for await (const chunk of stdin) {
+    answer += Buffer.from(chunk).toString();
+    if (answer.includes("\n")) break;
+  }
+  return answer.split("\n", 1)[0]!.trim().toLowerCase();
+}
+
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 

@@ -8,7 +8,7 @@ import { writeText } from "../show/terminal.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
-import { type Io, UsageError, textOptions } from "./io.js";
+import { type Io, UsageError, answerTo, textOptions } from "./io.js";
 import { readKey } from "./key-files.js";
 import { type FileOption, ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
@@ -140,18 +140,13 @@ export const addCosign = commandOf<"policy cosign", [envelope: string]>(
     const key = (await keyIn(flags.key, "policy cosign", io)) ?? (await attachedIn(flags, files));
     requireWritable(path);
     await showReview(proposal, io);
-    if (flags.yes !== true && !(await isAgreed(io))) throw new UsageError(["not signed: the answer was not yes"]);
+    if (flags.yes !== true && (await answerTo("Sign this version? Type yes: ", io)) !== "yes")
+      throw new UsageError(["not signed: the answer was not yes"]);
     await writeWhole(path, await (await library()).cosignPolicy({ ...proposal, key }), proposal.envelope);
     io.stderr.write(`Signed: ${printable(path)}\n`);
     return EXIT.good;
   },
 );
-
-async function isAgreed({ stdin, stderr }: Io): Promise<boolean> {
-  stderr.write("Sign this version? Type yes: ");
-  for await (const line of stdin) return fromUtf8(line)?.trim() === "yes";
-  return false;
-}
 
 /** Reads a signature, raw or in base64, and the public key under which it was made. */
 async function attachedIn(

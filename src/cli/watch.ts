@@ -1,21 +1,20 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
 import { printable } from "../report/printable.js";
-import type { SettingRefusal, SettingReload } from "../run/reload.js";
-import type { WatchOptions, WatchSetting, WatchSummary } from "../run/index.js";
+import type { WatchOptions, WatchSummary } from "../run/index.js";
 import type { Health } from "../run/node.js";
 import type { OpenedLog } from "../run/node-watch.js";
 import { commandOf } from "./command.js";
-import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
+import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
+import { connect } from "./service.js";
 import { EXIT } from "./exit-codes.js";
 import { type HealthRequest, healthOf, startedHealth } from "./health.js";
-import { InputFiles, STDIN } from "./files.js";
+import { STDIN } from "./files.js";
+import { readSetting, reloadOf } from "./watch-setting.js";
 import { Hangup, Interruption } from "./interruption.js";
-import { CommandError, type Io, UnreachableError } from "./io.js";
+import { type Io, UnreachableError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { runProblem } from "./queue.js";
-import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
-import { demandedProvenance, verifierFor } from "./provenance.js";
 import { isAddress } from "./option-values.js";
 import { type ArgumentReader, judgingOf } from "./options.js";
 import {
@@ -23,7 +22,6 @@ import {
   entryJson,
   entryText,
   messageText,
-  notReadText,
   silentText,
   unseenText,
   waitingText,
@@ -116,7 +114,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   let log: OpenedLog | undefined;
   let health: Health | null = null;
   try {
-    const held = await readSetting(request, io);
+    const held = await readSetting(flags, io);
     // The watch polls again by its own schedule, and lets all names wait as long as the service demands.
     const client = await connect(request.connection, io, 0);
     const { askService } = await import("../run/index.js");
@@ -131,7 +129,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
       ...held,
       newest: askService(client),
       signal: interruption.signal,
-      reload: reloadOf(request, { held, hangup, io, log }),
+      reload: reloadOf(flags, { held, hangup, io, log }),
       ...(log && { log: log.log }),
       onPoll: (poll) => health?.poll(poll),
       onStatus: (status) => health?.status(status),
@@ -147,56 +145,6 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     interruption.forget();
     hangup.forget();
   }
-}
-
-/**
- * Reads policy and bundles. A policy that is not signed is returned as plain data, since `watch` is in another copy of
- * the library. A signed one stays open, and the watch refreshes it.
- */
-async function readSetting({ flags }: WatchRequest, io: Io, held?: WatchSetting): Promise<WatchSetting> {
-  const { plainPolicy } = await import("../plain-settings.js");
-  const files = new InputFiles(io, "watch");
-  const open = held !== undefined && "refresh" in held.policy ? held.policy : null;
-  const read = open
-    ? { policy: open.policy, signed: open }
-    : await readGivenPolicy(files, { ...flags, refreshMs: flags.policyRefresh }, io);
-  const { provenance: paths } = flags;
-  const provenance = await demandedProvenance(files, paths, read?.policy);
-  files.throwFaults();
-  const { policy, signed } = read!;
-  return { policy: signed ?? plainPolicy(policy), provenance, ...(await verifierFor(policy, paths.length > 0)) };
-}
-
-interface Reloading {
-  readonly held: WatchSetting;
-  readonly hangup: Hangup;
-  readonly io: Io;
-  readonly log: OpenedLog | undefined;
-}
-
-/** After each SIGHUP, goes on in a new log, and reloads all files. Faults of these are recorded, and end nothing. */
-function reloadOf(request: WatchRequest, { held, hangup, io, log }: Reloading): SettingReload {
-  const { flags } = request;
-  const isFromStdin = [flags.policy, ...flags.provenance].includes(STDIN);
-  const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
-  let failure: unknown;
-  return {
-    read: async () => {
-      if (failure !== undefined) throw failure;
-      return readSetting(request, io, held).catch(refusalOf);
-    },
-    when: (ask) =>
-      hangup.each(async () => {
-        await log?.reopen().catch((error: unknown) => (failure = error));
-        if (isFromStdin) refuse();
-        else ask();
-      }),
-  };
-}
-
-function refusalOf(error: unknown): SettingRefusal {
-  if (!(error instanceof CommandError)) throw error;
-  return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
 async function opened(path: string, flags: Flags<"watch">, io: Io, health: Health | null): Promise<OpenedLog> {
