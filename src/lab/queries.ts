@@ -112,12 +112,7 @@ export const LAB_QUERIES = tableOf({
   listSecrets: showsAll(PAGES),
 
   // Organizations and users.
-  whoami: query("", ({ state, caller }) => {
-    // The answer is about the caller. The organization in the query does not matter.
-    const { organizationId, user } = caller.record;
-    const { organizationName } = state.get("organizations", organizationId)!;
-    return { organizationId, organizationName, userId: user.userId, username: user.userName };
-  }),
+  whoami: query("", whoami, true),
   getOrganization: query("", ({ state, organization }) => {
     const { organizationId, organizationName: name, features, parentOrganizationId: _ } = organization;
     const [users, tags] = [usersOf(state, organization), tagsOf(state, organization)];
@@ -224,6 +219,13 @@ export const LAB_QUERIES = tableOf({
   getTvcQosVersions: answers("", "availableVersions[] latestVersion"),
   validateTvcImage: answers("pivotContainerImageUrl pivotContainerEncryptedPullSecret?", "resolvedImageDigest?"),
 });
+
+/** The answer is about the caller. The organization in the query does not matter. */
+function whoami({ state, caller }: Question<JsonObject>): JsonObject {
+  const { organizationId, user } = caller.record;
+  const { organizationName } = state.get("organizations", organizationId)!;
+  return { organizationId, organizationName, userId: user.userId, username: user.userName };
+}
 
 function listEarnEnabledVaults({ state, organization, parameters }: Question<JsonObject>): JsonObject {
   const { provider, caip19 } = parameters;

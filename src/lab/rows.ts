@@ -17,6 +17,8 @@ import { createdAt, deletesFrom, owned, ownedOf, type userOf } from "./users.js"
 export type Answer<Parameters> = ((question: Question<Parameters>) => JsonObject | Promise<JsonObject>) & Guessed;
 
 export interface LabQuery extends Row {
+  /** Whether users of a sub-organization may ask its parent, too: they do where they do not know their own. */
+  readonly byChild: boolean;
   /** Answers the query. `parameters` must match the shape. */
   readonly answer: Answer<JsonObject>;
 }
@@ -195,9 +197,10 @@ export function submit<T = JsonObject>(
 
 type QueryRow = (key: string) => LabQuery;
 
-export function query<T = JsonObject>(parameters: Given<T>, answer: Answer<T>): QueryRow {
+export function query<T = JsonObject>(parameters: Given<T>, answer: Answer<T>, byChild = false): QueryRow {
   return (key) => ({
     name: snake(key),
+    byChild,
     parameters: typeof parameters === "string" ? shapeOf(parameters) : parameters,
     isGuess: answer.isGuess === true,
     answer: answer as Answer<unknown>,

@@ -144,21 +144,22 @@ export class Service {
     return this.#vote(wanted, selection, { organization, stamped, tx });
   }
 
-  /** Answers a query. The caller may also belong to the parent of the organization in the query. */
-  async query({ parameters: shape, answer }: LabQuery, { caller, json }: Stamped): Promise<JsonObject> {
+  /** Answers a query. The caller may also belong to the parent of the organization in the query, and to a child. */
+  async query({ parameters: shape, answer, byChild }: LabQuery, { caller, json }: Stamped): Promise<JsonObject> {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
     const parameters = parsed(shape, rest) as JsonObject;
     const organization = this.#organization(organizationId);
-    const own = caller.record.organizationId;
-    if (own !== organization.organizationId && own !== organization.parentOrganizationId) {
+    const own = this.#organization(caller.record.organizationId);
+    const allowed = [organization.organizationId, organization.parentOrganizationId];
+    if (!allowed.includes(own.organizationId) && !(byChild && own.parentOrganizationId === organizationId)) {
       throw notAllowed(`user ${caller.record.user.userId} may not read organization ${organizationId}`);
     }
     return answer({ ...this.#parts, organization, caller, parameters });
   }
 
-  #envelope({ caller, json, now }: Stamped, { type, parameters, byParent }: LabOperation): Envelope {
-    const shape = object({ ...ENVELOPE, type: oneOf(type), parameters });
+  #envelope({ caller, json, now }: Stamped, { name, parameters, byParent }: LabOperation): Envelope {
+    const shape = object({ ...ENVELOPE, type: oneOf(...versionsOf(name).map(({ type }) => type)), parameters });
     const envelope = parsed(shape, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
     if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
@@ -350,9 +351,13 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ]),
 ]);
 
+function versionsOf(name: string): LabOperation[] {
+  return SUBMITS.filter((operation) => operation.name === name);
+}
+
 /** Returns the operation of a request. The request's type selects one of its versions. */
 function submitOf(name: string, json: JsonValue): LabOperation {
-  const versions = SUBMITS.filter((operation) => operation.name === name);
+  const versions = versionsOf(name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 

@@ -178,7 +178,13 @@ describe("queries of ordinary clients", () => {
       organizationId: lab.childOrganizationId,
       userId: lab.child.userId,
     });
-    expect(await statusOf(query(lab, "whoami", {}, { key: lab.child.apiKey }))).toBe(403);
+    // A user who does not know the own organization asks its parent, and nobody else's.
+    expect((await query(lab, "whoami", {}, { key: lab.child.apiKey })).body).toMatchObject({
+      organizationId: lab.childOrganizationId,
+      userId: lab.child.userId,
+    });
+    expect(await statusOf(query(lab, "whoami", {}, { key: lab.child.apiKey, organizationId: "another" }))).toBe(404);
+    expect(await statusOf(query(lab, "list_users", {}, { key: lab.child.apiKey }))).toBe(403);
   });
 
   it("list_activities, the newest first, filtered by one value or several", async () => {
