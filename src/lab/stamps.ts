@@ -3,7 +3,7 @@ import { ECDH, type KeyObject, createHash, createPublicKey, verify } from "node:
 import type { IncomingHttpHeaders } from "node:http";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
+import { MalformedError, attempt } from "../errors.js";
 import { sha256 } from "./qos.js";
 import type { ApiKey, UserRecord } from "./records.js";
 import { Refusal } from "./refusal.js";
@@ -51,13 +51,20 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
   if (key === null) throw bad("X-Stamp: publicKey is not a compressed point of P-256 in hex");
   if (der === null || !verify("sha256", body, key, der))
     throw bad("X-Stamp: the key did not sign the body as it was received");
-  for (const record of reader.all("users")) {
+  for (const record of usersFor(body, reader)) {
     const found = record.user.apiKeys.find(({ credential }) => credential.publicKey === publicKey);
     if (found === undefined) continue;
     if (isExpired(found, now)) throw new Refusal("API_KEY_EXPIRED", `the API key ${found.apiKeyName} has expired`);
     return { record, publicKey, signature, scheme };
   }
   throw new Refusal("PUBLIC_KEY_NOT_FOUND", "no user has registered the stamp's public key");
+}
+
+/** Returns all users, those of the request's organization first: several organizations may have one credential. */
+function usersFor(body: Uint8Array, reader: Reader): UserRecord[] {
+  const { value: json } = attempt(() => parseJson(body));
+  const isAsked = (one: UserRecord): boolean => isJsonObject(json) && one.organizationId === json["organizationId"];
+  return reader.all("users").sort((one, other) => Number(isAsked(other)) - Number(isAsked(one)));
 }
 
 export function isExpired({ createdAt, expirationSeconds = "Infinity" }: ApiKey, now: Date): boolean {
@@ -74,7 +81,7 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
     member("clientDataJson"),
     member("signature"),
   ];
-  for (const record of reader.all("users")) {
+  for (const record of usersFor(body, reader)) {
     const authenticator = record.user.authenticators.find((one) => one.credentialId === credentialId);
     if (authenticator === undefined) continue;
     const { publicKey } = authenticator.credential;

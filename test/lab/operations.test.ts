@@ -247,6 +247,21 @@ describe("organizations", () => {
     });
   });
 
+  it("a key of two organizations acts in the one of the request", async () => {
+    const apiKeys = [{ apiKeyName: "k", publicKey: lab.apiKey.publicKey, curveType: "API_KEY_CURVE_P256" }];
+    const created = await completed(
+      submit(lab, "createSubOrganization", {
+        ...{ subOrganizationName: "of the same key", rootQuorumThreshold: 1 },
+        rootUsers: [{ userName: "delegate", apiKeys, authenticators: [], oauthProviders: [] }],
+      }),
+    );
+    const [{ subOrganizationId }] = Object.values(created["result"]) as [Json];
+    const wallet = { walletName: "w", accounts: [] };
+    const made = await completed(submit(lab, "createWallet", wallet, { organizationId: subOrganizationId }));
+    expect(made["organizationId"]).toBe(subOrganizationId);
+    expect((await query(lab, "whoami")).body).toMatchObject({ organizationId: lab.organizationId, username: "admin" });
+  });
+
   it("a child neither reads its parent nor acts for it", async () => {
     // The child of the file's lab has lost its key by now.
     const other = await startLab();
