@@ -122,14 +122,10 @@ async function judgeCopied(copied: CopiedEvidence, setting: Setting): Promise<Ev
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   const use = useOf(decoded, setting);
-  await turn();
+  await turnUnder(setting);
   // Nothing is awaited from here to the record of uses. Otherwise a concurrent verification could miss these uses.
   if (isReused(apps.verified, use, setting)) return judgeCopied(copied, refusingReuse(setting));
-  const { activity, contradicted } = checkedActivity(decoded, apps.verified, {
-    ...demandsOf(setting),
-    use,
-    signatures,
-  });
+  const { activity, contradicted } = checkedActivity(decoded, apps.verified, setting, { use, signatures });
   const appraised = { ...appraisalSetting(copied, decoded, setting), ...bytes.verified };
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraised) ?? null;
 
@@ -181,11 +177,18 @@ async function bytesOf(
   return { verified: { signedBytes: verified }, checklists: [checklist] };
 }
 
+/** Gives other work a turn. An audit, whose evidence nobody else has, judges its entries in turns. */
+async function turnUnder({ isOwnEvidence }: Setting): Promise<void> {
+  if (isOwnEvidence !== true) await turn();
+}
+
 function checkedActivity(
   decoded: DecodedActivity | null,
-  ...given: Parameters<DecodedActivity["check"]>
+  appProofs: Verification["appProofs"],
+  setting: Setting,
+  found: Pick<Parameters<DecodedActivity["check"]>[1], "use" | "signatures">,
 ): ReturnType<DecodedActivity["check"]> {
-  return decoded?.check(...given) ?? { activity: null, contradicted: new Set() };
+  return decoded?.check(appProofs, { ...demandsOf(setting), ...found }) ?? { activity: null, contradicted: new Set() };
 }
 
 function blamedProofs(all: Verification["appProofs"], failed: CheckId, guilty?: ReadonlySet<unknown>): Blamed[] {

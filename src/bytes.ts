@@ -18,19 +18,18 @@ export function fromHex(text: string): Uint8Array | null {
   if (text.length % 2 !== 0) return null;
   const bytes = new Uint8Array(text.length / 2);
   for (let i = 0; i < bytes.length; i++) {
-    const high = hexDigit(text.charCodeAt(2 * i));
-    const low = hexDigit(text.charCodeAt(2 * i + 1));
-    if (high < 0 || low < 0) return null;
+    const high = NIBBLES[text.charCodeAt(2 * i)] ?? 16;
+    const low = NIBBLES[text.charCodeAt(2 * i + 1)] ?? 16;
+    if ((high | low) > 15) return null;
     bytes[i] = (high << 4) | low;
   }
   return bytes;
 }
 
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - (0x61 - 10) : -1;
-}
+/** Values of hex digits by their codes. Of any other character it is 255, which is what -1 becomes. */
+const NIBBLES = /* @__PURE__ */ Uint8Array.from({ length: 128 }, (_, code) =>
+  "0123456789abcdef".indexOf(String.fromCharCode(code).toLowerCase()),
+);
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE64_CODES = /* @__PURE__ */ Uint8Array.from(BASE64, (character) => character.charCodeAt(0));

@@ -453,7 +453,7 @@ export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evid
  */
 export function copyEvidence(evidence: Evidence, setting: Setting): CopiedEvidence {
   const { context, wantedKeys } = setting;
-  const own = ownEvidence(evidence);
+  const own = setting.isOwnEvidence === true ? withoutPrototype(evidence) : ownEvidence(evidence);
   const lists = withLists(own);
   const { bootProofs, appProofs, activity, provenance } = lists;
   if (setting.bootProofsOnly) refuseMore(own, setting);

@@ -217,11 +217,11 @@ export function misspelt(value: unknown, path = "", faults = new FaultList()): F
   if (Array.isArray(value)) for (const [index, item] of value.entries()) misspelt(item, `${path}[${index}]`, faults);
   if (!isJsonObject(value)) return faults;
   const spelt = Object.hasOwn(value, "proofPayload") ? SPELT_IN_APP_PROOF : SPELT;
-  for (const [index, [name, member]] of Object.entries(value).entries()) {
-    const [place, is] = [memberPath(path, name, index), spelt.get(name)];
+  for (const [index, name] of Object.keys(value).entries()) {
+    const [member, is] = [value[name], spelt.get(name)];
     const other = typeof member === "string" && is !== undefined ? otherSpelling(member, is) : null;
-    if (other !== null) faults.push({ path: place, ...other });
-    else if (WALKED.has(name)) misspelt(member, place, faults);
+    if (other !== null) faults.push({ path: memberPath(path, name, index), ...other });
+    else if (WALKED.has(name)) misspelt(member, memberPath(path, name, index), faults);
   }
   return faults;
 }

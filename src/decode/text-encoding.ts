@@ -57,7 +57,8 @@ const NSM_ANSWER = "\xa1\x6bAttestation";
 
 /** Whether the bytes start so. `start` has one character for each byte. */
 function startsWith(bytes: Uint8Array, start: string): boolean {
-  return bytes.length >= start.length && [...start].every((char, index) => bytes[index] === char.charCodeAt(0));
+  for (let index = 0; index < start.length; index++) if (bytes[index] !== start.charCodeAt(index)) return false;
+  return true;
 }
 
 /** Returns what bytes are instead of a COSE_Sign1, if that is known: text, or the answer that contains it. */

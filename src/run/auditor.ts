@@ -5,10 +5,11 @@ import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
+import { withoutPrototype } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { MalformedError } from "../errors.js";
-import { type Setting, evidenceMembers, settingOf, withBuilds } from "../inputs.js";
+import { type Setting, settingOf, withBuilds } from "../inputs.js";
 import { verifyOptionsOf } from "../plain-settings.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests, Remembered } from "../verify/approved-manifests.js";
@@ -36,11 +37,11 @@ type Standing = unknown;
 
 export class Auditor {
   readonly #setting: Setting;
+  /** With caches for the checks of the setting's boot proofs, whose results are the same for every entry. */
+  readonly #standingSetting: Setting;
   readonly #provenance: readonly string[];
   readonly #standing: ReadonlyMap<string, Standing>;
   readonly #bySigningHalf = new Map<string, Standing[]>();
-  readonly #rechecks = new Remembered<CheckedBootProof>();
-  readonly #appraised = new Remembered<AppraisedPiece>();
   /** Boot proofs by the SHA-256 of their JSON. The least recently used one is first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
@@ -51,6 +52,8 @@ export class Auditor {
 
   private constructor(setting: Setting, provenance: readonly string[], boots: StandingBootProofs) {
     this.#setting = setting;
+    const context = { ...setting.context, rechecks: new Remembered<CheckedBootProof>() };
+    this.#standingSetting = { ...setting, context, appraised: new Remembered<AppraisedPiece>() };
     this.#provenance = provenance;
     this.#standing = boots.standing;
     this.bootProofs = boots.judged;
@@ -110,8 +113,10 @@ export class Auditor {
     const evidence = withBuilds(given, this.#provenance);
     const refused = tooManyBuilds(evidence) ?? (expectation && incomparable(evidence, expectation));
     if (refused !== null) return refused;
-    const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
-    if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
+    const isBare = evidence.bootProofs.length === 0;
+    const own = isBare ? this.#standingSetting : this.#setting;
+    const setting = expectation === null ? own : { ...own, context: { ...own.context, expectation } };
+    if (isBare) return this.#judgeUnderSetting(evidence, setting);
     // An entry with an expectation must fail if it has no app proofs, so it is not judged as boot proofs only.
     const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
@@ -125,19 +130,13 @@ export class Auditor {
 
   async #judgeUnderSetting(evidence: Evidence, setting: Setting): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
-    const judged = await judgeEvidence({ ...evidence, bootProofs }, this.#withRemembered(setting));
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, setting);
     const result = await resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** Adds caches for the checks of the setting's boot proofs, whose results are the same for every entry. */
-  #withRemembered(setting: Setting): Setting {
-    const context = { ...setting.context, rechecks: this.#rechecks };
-    return { ...setting, context, appraised: this.#appraised };
-  }
-
   #bootProofsFor(evidence: Evidence): Standing[] {
-    const { appProofs, activity } = evidenceMembers(evidence);
+    const { appProofs = [], activity } = withoutPrototype(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
     return [...new Set([...appProofs, ...inside].flatMap((proof) => this.#standingOf(keyTextOf(proof))))];
   }

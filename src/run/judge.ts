@@ -100,7 +100,16 @@ export async function judgeBatch(
   clock: () => number = () => 0,
   onMark: (at: number, isDone: boolean) => void = () => {},
 ): Promise<JudgedBatch> {
-  const { entries, expected } = ownBatch(batch);
+  return judgeOwnBatch(auditor, ownBatch(batch), clock, onMark);
+}
+
+/** Judges a batch that nobody else can change. */
+export async function judgeOwnBatch(
+  auditor: Pick<Auditor, "judge">,
+  { entries, expected }: Batch,
+  clock: () => number,
+  onMark: (at: number, isDone: boolean) => void,
+): Promise<JudgedBatch> {
   let slowest = { at: 0, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();
@@ -142,7 +151,7 @@ export async function localJudge(
     concurrency: 1,
     judge(given) {
       const batch = ownBatch(given);
-      const judged = before.then(() => judgeBatch(auditor, batch, clock));
+      const judged = before.then(() => judgeOwnBatch(auditor, batch, clock, () => {}));
       before = judged;
       return judged;
     },

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { useOneThread } from "../verify/cryptography.js";
 import { MARK, type PackedBatch, type ThreadAnswer, writeResults } from "./answered.js";
 import type { Auditor } from "./auditor.js";
-import { judgeBatch } from "./judge.js";
+import { judgeOwnBatch } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -15,7 +15,7 @@ async function answerTo({ bytes, ends, marks, ...rest }: PackedBatch): Promise<T
   const onMark = (at: number, isDone: boolean): void => void (marks[at] = isDone ? MARK.done : MARK.begun);
   try {
     auditor ??= nodeAuditor(workerData as AuditSetting);
-    const judged = await judgeBatch(await auditor, { ...rest, entries }, () => performance.now(), onMark);
+    const judged = await judgeOwnBatch(await auditor, { ...rest, entries }, () => performance.now(), onMark);
     return { ...judged, results: writeResults(judged.results) };
   } catch (error) {
     return { error };

@@ -31,7 +31,7 @@ import type { Expectation } from "./expectation.js";
 import type { Challenge } from "./expected-payload.js";
 import { isP256Point } from "./ecdsa.js";
 import { inTurns } from "./in-turns.js";
-import { isQosPublicKey, signingPoint } from "./qos-key.js";
+import { isQosPublicKey } from "./qos-key.js";
 
 export interface AppProofFacts {
   readonly proof: AppProof;
@@ -43,6 +43,7 @@ export interface AppProofFacts {
 
 export interface BootProofCandidate {
   readonly statedKey: Uint8Array | null;
+  readonly keyNames: readonly (string | null)[];
   /** The verified boot proof, or null if it was rejected. */
   readonly verified: VerifiedBootProof | null;
 }
@@ -151,6 +152,7 @@ function missingFromAll(
   expectation: Expectation | null,
   withActivity: boolean,
 ): readonly string[] {
+  if (expectation === null) return [];
   const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const addresses = withActivity
     ? []
@@ -196,12 +198,13 @@ async function checkAppProof(decoded: DecodedAppProof, setting: AppProofSetting)
   const { context, requestedAt } = setting;
   const named = checkSigner(proof, setting.candidates, checklist);
   const { proofPayload } = proof;
-  const signed = { ...proof, message: proofPayload === undefined ? undefined : toUtf8(proofPayload) };
+  const { publicKey, signature } = proof;
+  const signed = { publicKey, signature, message: proofPayload === undefined ? undefined : toUtf8(proofPayload) };
   const isSigned = await checkSignature(signed, named.bootProof, setting, checklist);
   const met = metExpectation(decoded, context.expectation);
   const isTimely = checkTime(
     payload.timestampMs,
-    { bootProof: named.bootProof, requestedAt, now: context.now.getTime(), ...met },
+    { bootProof: named.bootProof, requestedAt, now: context.now.getTime(), answers: met.answers },
     checklist,
   );
   const isAnswer = checkRequest(decoded, setting);
@@ -231,11 +234,8 @@ type Candidates = ReadonlyMap<string | null, readonly BootProofCandidate[]>;
 
 export function keyCandidates(boots: readonly BootProofCandidate[]): Candidates {
   const candidates = new Map<string | null, BootProofCandidate[]>();
-  for (const boot of boots) {
-    const key = boot.statedKey;
-    for (const name of key === null ? [null] : [toHex(key), `half ${toHex(signingPoint(key))}`])
-      candidates.set(name, [...(candidates.get(name) ?? []), boot]);
-  }
+  for (const boot of boots)
+    for (const name of boot.keyNames) candidates.set(name, [...(candidates.get(name) ?? []), boot]);
   return candidates;
 }
 

@@ -39,7 +39,7 @@ import {
 } from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
 import { inTurns } from "./in-turns.js";
-import { signingPoint } from "./qos-key.js";
+import { signingPoint, keyNamesOf } from "./qos-key.js";
 import { PublicKey, type SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -102,6 +102,7 @@ export interface CheckedBootProof {
   readonly verified: VerifiedBootProof | null;
   /** The key in the document, verified or not. App proofs name their boot proof by this key. */
   readonly statedKey: Uint8Array | null;
+  readonly keyNames: ReturnType<typeof keyNamesOf>;
   readonly validationTime: Date | null;
   /** The caller's anchor at the start of the path, or null if the path is invalid. */
   readonly trustAnchor: TrustAnchor | null;
@@ -181,6 +182,7 @@ async function checkBootProof(
     checklist,
     verified,
     statedKey: document.publicKey ?? null,
+    keyNames: keyNamesOf(document.publicKey ?? null),
     validationTime: checked.validationTime,
     trustAnchor: attestation && attestation.trustAnchor,
   };
@@ -240,6 +242,7 @@ function recheckBootProof(
     checklist,
     verified: isStillGood ? verified : null,
     statedKey: ephemeralKey,
+    keyNames: keyNamesOf(ephemeralKey),
     validationTime,
     trustAnchor,
   };

@@ -9,6 +9,7 @@ export async function inTurns<Item, Answer>(
   atOnce: number,
   task: (item: Item, index: number) => Answer | Promise<Answer>,
 ): Promise<Answer[]> {
+  if (items.length < 2) return items.length === 0 ? [] : [await task(items[0]!, 0)];
   const answers = new Map<number, Answer>();
   const queue = items.entries();
   const work = async (): Promise<void> => {
