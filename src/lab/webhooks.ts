@@ -1,5 +1,6 @@
 /** Deliveries of activities (client/README.md, "Webhook deliveries"), signed and retried. */
 import { createHash, randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { Signal } from "../door/platform.js";
@@ -60,6 +61,8 @@ export class Webhooks {
     this.#now = options.now;
     this.#sleep = options.sleep ?? realSleep;
     this.#onAttempt = options.onAttempt ?? (() => {});
+    // Any number of deliveries may wait at once: that is no leak, of which Node would warn.
+    setMaxListeners(0, this.#stop.signal);
     this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
   }
 

@@ -166,6 +166,20 @@ describe("a receiver", () => {
     expect(attempts.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => null));
   });
 
+  it("that waits beside many others warns of no leak", async () => {
+    const warnings: Error[] = [];
+    const keep = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", keep);
+    const made: DeliveryAttempt[] = [];
+    const other = await startLab({ onDelivery: (attempt) => made.push(attempt) });
+    await register(other, "http://127.0.0.1:1/");
+    for (let count = 0; count < 12; count++) await renameWallet(other, `waiting ${count}`);
+    await expect.poll(() => made.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(12);
+    await other.close();
+    process.off("warning", keep);
+    expect(warnings).toEqual([]);
+  });
+
   it("that hangs does not delay the end of the lab", async () => {
     const silent = await loopback(() => {});
     const other = await startLab();
