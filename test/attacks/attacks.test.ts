@@ -10,7 +10,7 @@ import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { RELEASE_ATTACKS } from "./github-release.table.js";
 import { POLICY_ATTACKS } from "./policy.table.js";
 import { PROVENANCE_ATTACKS } from "./provenance.table.js";
-import { type Attack, handedBack, idsOf, judgedRow } from "./support.js";
+import { type Attack, checksOfLie, handedBack, idsOf, judgedRow } from "./support.js";
 import { expectAgreement } from "./warnings.js";
 
 const TABLES: Record<string, readonly Attack[]> = {
@@ -47,6 +47,15 @@ describe("the tables", () => {
     expect(
       CHECK_IDS.filter((id) => !id.startsWith("token.") && !ALL.some((attack) => attack.fails.includes(id))),
     ).toEqual([]);
+  });
+
+  it("have the checks of the lab's lies, where a row is one of these", () => {
+    const rows = ALL.flatMap((row) => {
+      const checks = checksOfLie(row);
+      return checks === undefined ? [] : [[row.name, [...row.fails].sort().join(), [...checks].sort().join()]];
+    });
+    expect(rows.length).toBeGreaterThanOrEqual(29);
+    expect(rows.filter(([, fails, checks]) => fails !== checks)).toEqual([]);
   });
 
   it("name each attack once", () => {

@@ -125,13 +125,28 @@ const LIES_BY_NAME: Readonly<Record<FaultName, Behaviour>> = LIES;
 export function lie(name: FaultName): Alterations {
   const { forge, appProof, appProofs, activity, application } = LIES_BY_NAME[name];
   const [target, answering] = [{ at: AT, key: lab.ephemeralKey, forge: lab } as TargetEnclave, {} as Answering];
-  return {
+  const alterations: Alterations = {
     ...forge?.(target),
     ...(appProof && { alterAppProof: appProof(target, answering) }),
     ...(appProofs && { alterAppProof: { json: (json) => appProofs([json], answering)[0]! } }),
     ...(activity && { activity: (json) => activity(json, answering) }),
     ...(application && { alterAppProof: { json: (json) => ofApplication(json, application) } }),
   };
+  for (const part of partsOf(alterations)) LIES_TOLD.set(part, name);
+  return alterations;
+}
+
+const LIES_TOLD = new WeakMap<object, FaultName>();
+/** The alterations, and those parts of them that rows take alone. */
+const partsOf = (all: Alterations): object[] =>
+  [all, all.alterAppProof, all.alterAppProof?.json].flatMap((part) => part ?? []);
+
+/** The checks that the one table of lies has for the row, if it is one of them. */
+export function checksOfLie({ forge = {} }: Attack): readonly CheckId[] | undefined {
+  const name = partsOf(forge)
+    .map((part) => LIES_TOLD.get(part))
+    .find((one) => one !== undefined);
+  return name && LIES_BY_NAME[name].fails;
 }
 
 function ofApplication({ proofPayload }: JsonObject, application: ApplicationLie): JsonObject {
