@@ -270,7 +270,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/cli/commands.ts COMMANDS": "a table of the documentation is held against the options of all commands",
   "src/appraise/siblings.ts KEEPING": "each of its pins has a test",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
-  "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
   "src/run/node-seal.ts sealedFacts": "jobs and answers are forged with it",
   "src/run/line.ts NO_LINE": "a unit with many cases",
   "src/run/watch.ts watchResultOf": "lines of a watch are made of reports",

@@ -14,7 +14,7 @@ import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
-import { type HealthRequest, healthOf, startedHealth } from "./health.js";
+import { startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
@@ -31,7 +31,6 @@ interface AuditRequest {
   /** The URL of the queue. Undefined means that the threads of this machine verify. */
   readonly queue: string | undefined;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance" | "maxAgeMs">;
-  readonly health: HealthRequest;
 }
 
 const EXAMPLES = `
@@ -80,10 +79,8 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     if (inputs.some((input) => input !== STDIN && isSameFile(input, expected)))
       args.fault(`--expected ${expected}: is also an INPUT`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
-    const [judging, health] = [judgingOf(flags), healthOf(args, flags)];
     args.throwFaults();
-    const options = { ...optionsOf(flags, io), ...judging };
-    return run({ inputs, flags, queue, options, health }, files, io);
+    return run({ inputs, flags, queue, options: { ...optionsOf(flags, io), ...judgingOf(flags) } }, files, io);
   },
 );
 
@@ -116,7 +113,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
     const { auditFiles, inputBytes } = await import("../run/node.js");
     const expected = await expectedOf(flags.expected, io);
     const subject = { command: "audit" as const, inputs, hasQueue: request.queue !== undefined };
-    health = await startedHealth(request.health, subject, io);
+    health = await startedHealth(flags, subject, io);
     const queue = request.queue === undefined ? undefined : await queueOptions(flags, files, io);
     progress.start(await inputBytes(inputs));
     const gone = new AbortController();

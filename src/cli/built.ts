@@ -77,29 +77,42 @@ async function publishedImage(files: InputFiles, path: string | undefined): Prom
   return pcrs && { pcrs: pcrs as Image["pcrs"] };
 }
 
-async function measuredRole(roleArn: string): Promise<Uint8Array> {
-  const { measureRole } = await import("../image/measure.js");
-  try {
-    return await measureRole(roleArn);
-  } catch (error) {
-    throw new UsageError([`--role-arn: ${printable((error as Error).message)}`]);
-  }
+/** Returns the PCRs of the names that AWS gives. Throws {@link UsageError} for one that is no such name. */
+export async function measuredNames({ roleArn, instanceId }: NamedByAws): Promise<NamePcrs> {
+  const { measureInstance, measureRole } = await import("../image/measure.js");
+  const named = (option: string, measured: Promise<Uint8Array>): Promise<Uint8Array> =>
+    measured.catch((error: unknown) => {
+      throw new UsageError([`--${option}: ${printable((error as Error).message)}`]);
+    });
+  return {
+    ...(roleArn !== undefined && { 3: await named("role-arn", measureRole(roleArn)) }),
+    ...(instanceId !== undefined && { 4: await named("instance-id", measureInstance(instanceId)) }),
+  };
 }
 
-interface BuildFlags {
+interface NamedByAws {
+  readonly roleArn?: string;
+  readonly instanceId?: string;
+}
+
+interface NamePcrs {
+  readonly 3?: Uint8Array;
+  readonly 4?: Uint8Array;
+}
+
+interface BuildFlags extends NamedByAws {
   readonly image?: string;
   readonly pcrs?: string;
   readonly binary?: string;
-  readonly roleArn?: string;
 }
 
 export async function measuredBuild(flags: BuildFlags, files: InputFiles, io: Io): Promise<BuildMeasurements> {
-  const { image, pcrs, binary, roleArn } = flags;
-  const role = roleArn === undefined ? undefined : await measuredRole(roleArn);
+  const { image, pcrs, binary } = flags;
+  const names = await measuredNames(flags);
   const found = image === undefined ? await publishedImage(files, pcrs) : await measuredImage(files, image, io);
   const pivotHash = await measuredBinary(files, binary, io);
   return {
-    ...(found && { pcrs: { ...found.pcrs, ...(role && { 3: role }) } }),
+    ...(found && { pcrs: { ...found.pcrs, ...names } }),
     ...(pivotHash && { pivotHash }),
   };
 }

@@ -3,7 +3,8 @@ import type { ApiKey } from "../client/index.js";
 import { unusedProxyText } from "./environment-proxy.js";
 import type { Io } from "./io.js";
 import { CONNECTION_OPTIONS, KEY_OPTIONS, WHY_NO_KEY } from "./option-rules.js";
-import { DEFAULT_TIMEOUT_SECONDS, type Flags, type OptionName } from "./option-table.js";
+import { DEFAULT_TIMEOUT_SECONDS } from "./option-rows.js";
+import type { Flags, OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
 type ConnectionFlags = Pick<Flags<"fetch">, "apiKeyFile" | "baseUrl" | "organizationId" | "timeout">;
@@ -35,12 +36,6 @@ export const NO_ORGANIZATION =
 export const ORGANIZATION_OF_THE_ACTIVITY =
   "with an activity, --payload and --challenge also require its organization: give " +
   "--organization-id, or the request with --request";
-
-/** Returns whether an option or the environment has any part of an API key. */
-export function hasKey(args: ArgumentReader, io: Io): boolean {
-  const isThere = [...KEY_OPTIONS, "api-key-file" as const].some((name) => args.has(name));
-  return isThere || [ENV.publicKey, ENV.privateKey].some((name) => (io.env[name] ?? "") !== "");
-}
 
 /** The part of the help that each command with a connection has. */
 export const CONNECTION_HELP = `
@@ -106,21 +101,19 @@ function setting(
   return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
-/** Reads where the key is. Reports all faults, and never quotes a key. */
-export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
+/** Reads where the key is. Reports all faults, and never quotes a key. `or` has what may be given instead. */
+export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io, or = ""): KeySource | undefined {
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file") || KEY_OPTIONS.some((name) => args.has(name))) return undefined;
   if (file !== undefined)
     return looksLikeKey(file) ? args.fault(`--api-key-file: expected the name of a file: ${WHY_NO_KEY}`) : { file };
-  const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
-  if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
-  if (publicKey !== "" || privateKey !== "")
-    return args.fault(
-      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is required too: the environment has only the other half ` +
-        "of the key",
-    );
+  const missing = [ENV.publicKey, ENV.privateKey].filter((name) => !io.env[name]);
+  if (missing.length === 0)
+    return { environment: { publicKey: io.env[ENV.publicKey]!, privateKey: io.env[ENV.privateKey]! } };
+  if (missing.length === 1)
+    return args.fault(`${missing[0]} is required too: the environment has only the other half of the key`);
   return args.fault(
-    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is required: the key that stamps requests`,
+    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey})${or} is required: the key that stamps requests`,
   );
 }
 

@@ -157,7 +157,7 @@ async function evidenceOfActivity(
 /** Returns what the options and the file of the request expect. Undefined if nothing is expected. */
 export async function readExpected(
   files: InputFiles,
-  { flags: { activityId, address: addresses, request }, organizationId, publicKey, payload }: VerifyRequest,
+  { flags: { activityId, address: addresses, request, signerKey: publicKey }, organizationId, payload }: VerifyRequest,
 ): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;

@@ -9,7 +9,7 @@ import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { KeyRefusal, privateKeyIn } from "./key-files.js";
-import { DEFAULT_KEY_FILE } from "./option-table.js";
+import { DEFAULT_KEY_FILE } from "./option-rows.js";
 
 const NEW_HELP = `
 Register the public key, on stdout, with the service. The private key is only in the file. With --type, the file is
@@ -34,7 +34,7 @@ const addNew = commandOf(
   },
   async ({ args, flags: { type, out = DEFAULT_KEY_FILE }, io }) => {
     if (args.has("type") && out === DEFAULT_KEY_FILE) args.fault("--out FILE is required with --type");
-    if (out === "" || out === "-") args.fault("--out: expected a file, since a private key is not printed");
+    if (out === STDIN) args.fault("--out: expected a file, since a private key is not printed");
     args.throwFaults();
     if (type !== undefined) return makePolicyKey(KEY_TYPES[type], out, io);
     const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([

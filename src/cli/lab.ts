@@ -61,7 +61,6 @@ function optionsOf(
   known: Known,
   io: Io,
 ): LabOptions {
-  if (data === "") args.fault("--data: expected the name of a folder");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
       args.fault(`--fault ${name}: unknown fault; see bootproof lab --list-faults`);

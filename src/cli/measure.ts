@@ -5,13 +5,12 @@ import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { jsonDocument } from "../report/json.js";
 import { type MeasureResult, type Pcrs, measuredDoc, measuredJson } from "../show/measure.js";
 import { writeText } from "../show/terminal.js";
-import { measuredBinary, measuredImage } from "./built.js";
+import { measuredBinary, measuredImage, measuredNames } from "./built.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { nameOf } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
-import type { Flags, OptionName } from "./option-table.js";
-import type { ArgumentReader } from "./options.js";
+import type { Flags } from "./option-table.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
@@ -43,8 +42,8 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
     const { format } = flags;
-    const names = await measureNames(flags, args);
     args.throwFaults();
+    const names = await measuredNames(flags);
     const policy = await readGivenPolicy(files, flags, io);
     const measured = await measuredImage(files, image, io);
     const pivotHash = await measuredBinary(files, flags.binary, io);
@@ -68,24 +67,6 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
 function givenIn({ roleArn, instanceId, policy }: Flags<"measure">): MeasureResult["given"] {
   const file = policy === undefined ? null : nameOf(policy);
   return { roleArn: roleArn ?? null, instanceId: instanceId ?? null, policy: file };
-}
-
-async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {
-  if (roleArn === undefined && instanceId === undefined) return {};
-  const { measureInstance, measureRole } = await import("../image/measure.js");
-  const measured = async (option: OptionName, index: number, value: Promise<Uint8Array>): Promise<Pcrs> => {
-    try {
-      return { [index]: await value };
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      if (!args.isEmpty(option)) args.fault(`--${option}: ${error.message}`);
-      return {};
-    }
-  };
-  return {
-    ...(roleArn !== undefined && (await measured("role-arn", 3, measureRole(roleArn)))),
-    ...(instanceId !== undefined && (await measured("instance-id", 4, measureInstance(instanceId)))),
-  };
 }
 
 interface Build {

@@ -9,7 +9,7 @@ interface Rule {
   /** One of these has to be given, too. */
   readonly needs?: readonly Name[];
   /** None of these can be given, too. */
-  readonly excludes?: readonly OptionName[];
+  readonly excludes?: readonly Name[];
   readonly because?: string;
 }
 
@@ -17,13 +17,13 @@ function needs(of: readonly OptionName[], one: readonly Name[], because?: string
   return { of, needs: one, ...(because !== undefined && { because }) };
 }
 
-function excludes(of: OptionName, others: readonly OptionName[], because?: string): Rule {
+function excludes(of: OptionName, others: readonly Name[], because?: string): Rule {
   return { of: [of], excludes: others, ...(because !== undefined && { because }) };
 }
 
-const EVIDENCE = ["boot-proof", "app-proof", "activity"] as const;
+export const EVIDENCE = ["boot-proof", "app-proof", "activity"] as const;
 /** With what the result of a request is compared. */
-const OF_REQUEST = ["request", "signer-key", "address", "payload", "challenge"] as const;
+export const OF_REQUEST = ["request", "signer-key", "address", "payload", "challenge"] as const;
 export const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 /** Options that exist only to say how a key is passed. */
 export const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
@@ -62,6 +62,8 @@ const RULES: Readonly<Partial<Record<CommandName, readonly Rule[]>>> = {
       ["app-proof", "activity", "app", "activity-id", "attestation", ...OF_REQUEST],
       "it names bytes that are no app proof",
     ),
+    excludes("signed-message", ["format html", "format vsa"], "these have no form for signed bytes"),
+    excludes("crl", ["format html"], "a page cannot carry revocation lists, so its reader could not repeat them"),
     needs(["signature", "public-key", "expect"], ["signed-message"]),
     needs(["signed-message"], ["signature"]),
     needs(["signer-key"], ["request"]),

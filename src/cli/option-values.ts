@@ -84,6 +84,13 @@ function target(text: string): string {
   );
 }
 
+/** Returns an address at which metrics are served. Its default host allows only this machine to read them. */
+function listenAddress(text: string): { readonly host: string; readonly port: number } {
+  const [, , host = "127.0.0.1", port] = /^((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?:)?(\d{1,5})$/.exec(text) ?? [];
+  if (port === undefined || Number(port) > 65_535) return refuse(text, "HOST:PORT, such as 127.0.0.1:9464");
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
+}
+
 function classes(text: string): readonly Acceptable[] {
   return text
     .split(",")
@@ -126,6 +133,7 @@ export const READERS = {
   "--origin": origin,
   "--on-refusal": target,
   "--on-outage": target,
+  "--metrics": listenAddress,
   "--port": numberFrom(0, 65_535),
   "--workers": numberFrom(1, 1024),
   "--limit": listed,

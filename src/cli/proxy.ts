@@ -8,14 +8,15 @@ import { printable } from "../report/printable.js";
 import { plainPolicy } from "../plain-settings.js";
 import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
 import { commandOf } from "./command.js";
-import { type Connection, addressFault, hasKey, keySourceOf } from "./connection.js";
+import { type Connection, addressFault, keySourceOf } from "./connection.js";
 import { connect } from "./service.js";
 import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
-import { DEFAULT_TIMEOUT_SECONDS, type Flags } from "./option-table.js";
+import { DEFAULT_TIMEOUT_SECONDS } from "./option-rows.js";
+import type { Flags } from "./option-table.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { type ArgumentReader, judgingOf } from "./options.js";
@@ -80,11 +81,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
   if (args.has("boot-proof")) return undefined;
-  if (hasKey(args, io)) return keySourceOf(args, flags, io);
-  return args.fault(
-    "--api-key-file FILE or --boot-proof FILE… is required: the source of the boot proofs, with which answers are " +
-      "verified",
-  );
+  return keySourceOf(args, flags, io, ", or --boot-proof FILE…,");
 }
 
 async function optionsOf({ flags, key, judging }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {

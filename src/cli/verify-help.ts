@@ -2,7 +2,7 @@
 import type { Topics } from "./command.js";
 import { CONNECTION_HELP } from "./connection.js";
 
-/** The topics in the order of the options in `option-table.ts`. `common` is shown without a topic. */
+/** The topics in the order of the options in `command-options.ts`. `common` is shown without a topic. */
 export const VERIFY_TOPICS: Topics = {
   common: {
     about: "what is usual",

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { Detail } from "../show/checks.js";
-import type { ReportFormat } from "../report/report.js";
 import type { ExpectedPayload } from "../verify/expected-payload.js";
 import {
   type Connection,
@@ -17,6 +16,7 @@ import {
 } from "./connection.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
+import { EVIDENCE, OF_REQUEST } from "./option-rules.js";
 import type { Flags } from "./option-table.js";
 import { type ArgumentReader, choosesPolicy, judgingOf } from "./options.js";
 import { payloadsOf } from "./payload-values.js";
@@ -33,10 +33,7 @@ export interface VerifyRequest {
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   /** The expected organization, from an option or the environment. */
   readonly organizationId: string | undefined;
-  /** The expected key of the request's signer, in hex. */
-  readonly publicKey: string | undefined;
   readonly payload: readonly ExpectedPayload[] | undefined;
-  readonly format: ReportFormat;
   readonly level: Level;
 }
 
@@ -64,21 +61,18 @@ export function requestOf(
 ): VerifyRequest {
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
-  const { format } = flags;
-  if (flags.crl.length > 0 && format === "html")
-    args.fault("--format html: a page cannot carry revocation lists, so its reader could not repeat --crl");
-  refuseAroundMessage(args, flags, format);
+  refuseAroundMessage(args, flags);
   const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  return { flags, source: source!, options, ...expected, format, level };
+  return { flags, source: source!, options, ...expected, level };
 }
 
 /** Reports what cannot be checked with signed bytes. */
-function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, format: ReportFormat): void {
+function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">): void {
   const { signedMessage, expect, bootProof } = flags;
   if (signedMessage === undefined) return;
   if (args.has("boot-proof") && args.has("organization-id"))
@@ -86,8 +80,6 @@ function refuseAroundMessage(args: ArgumentReader, flags: Flags<"verify">, forma
   if (bootProof.length > 1) args.fault("--signed-message: give one --boot-proof, that of the application that signed");
   if (expect !== undefined && resolve(expect) === resolve(signedMessage))
     args.fault("--expect: the file of --signed-message itself: give your own bytes, computed from what you sent");
-  if (["html", "vsa"].includes(format))
-    args.fault(`--format ${format}: it has no form for signed bytes: give another format`);
 }
 
 /** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
@@ -106,15 +98,12 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-const EVIDENCE_FILES = ["boot-proof", "app-proof", "activity"] as const;
-const OF_REQUEST = ["request", "signer-key", "address", "payload", "challenge"] as const;
-
 /**
  * Returns the bundle or page: the only file without an option, if no option names other evidence. Provenance may be
  * given with it.
  */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
-  const others = [...EVIDENCE_FILES, "app", "attestation", "signed-message"] as const;
+  const others = [...EVIDENCE, "app", "attestation", "signed-message"] as const;
   if (stray.length === 1 && !others.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
     args.fault(
@@ -233,7 +222,7 @@ function expectedOf(
   args: ArgumentReader,
   flags: Flags<"verify">,
   io: Io,
-): Pick<VerifyRequest, "organizationId" | "publicKey" | "payload"> {
+): Pick<VerifyRequest, "organizationId" | "payload"> {
   const organizationId = ownerOf(args, flags, io);
   const hasOwner = (organizationId ?? flags.request) !== undefined;
   if (args.has("activity-id") && !hasOwner)
@@ -243,7 +232,7 @@ function expectedOf(
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
-  return { organizationId, publicKey: flags.signerKey, payload };
+  return { organizationId, payload };
 }
 
 function ownerOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): string | undefined {

@@ -53,8 +53,8 @@ export const addVerifyCommand = commandOf(
 );
 
 /** Returns whether a report was asked for, other than the text on stdout. */
-function isReportWanted({ format, flags }: VerifyRequest): boolean {
-  return format !== "text" || isFileOut(flags.out);
+function isReportWanted({ flags }: VerifyRequest): boolean {
+  return flags.format !== "text" || isFileOut(flags.out);
 }
 
 /**
@@ -99,14 +99,14 @@ type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
 async function rendered(
   judged: VerifiedSource,
-  { format, level, flags }: VerifyRequest,
+  { level, flags }: VerifyRequest,
   earKey: RenderOptions["earKey"],
   io: Io,
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
   const policy = flags.policy === STDIN ? "stdin" : flags.policy;
   const policyFile = typeof policy === "string" ? shownPolicyPath(policy) : undefined;
-  const { title } = flags;
+  const { format, title } = flags;
   const file = isFileOut(flags.out) ? basename(flags.out) : undefined;
   const detail = level === "quiet" ? "normal" : level;
   const options: RenderOptions = { ...page, detail, earKey, earAlg: flags.earAlg, policyFile, title, file };

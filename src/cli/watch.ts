@@ -7,7 +7,7 @@ import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { connect } from "./service.js";
 import { EXIT } from "./exit-codes.js";
-import { type HealthRequest, healthOf, startedHealth } from "./health.js";
+import { startedHealth } from "./health.js";
 import { STDIN } from "./files.js";
 import { readSetting, reloadOf } from "./watch-setting.js";
 import { Hangup, Interruption } from "./interruption.js";
@@ -30,7 +30,6 @@ import {
 interface WatchRequest {
   readonly flags: Flags<"watch">;
   readonly judging: ReturnType<typeof judgingOf>;
-  readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
@@ -90,11 +89,10 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   if (maxSilence <= interval)
     args.fault("--max-silence: expected more than --interval: a shorter time would end every watch");
   const judging = judgingOf(flags);
-  const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   if (flags.checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each line");
   args.throwFaults();
-  return { flags, judging, health, connection: connection! };
+  return { flags, judging, connection: connection! };
 }
 
 type Times = Pick<WatchOptions, "intervalMs" | "aliveMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
@@ -122,7 +120,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     // A probe that gets no answer in that time would end the process.
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
-    health = await startedHealth(request.health, { command: "watch", watched }, io);
+    health = await startedHealth(flags, { command: "watch", watched }, io);
     if (flags.log !== undefined) log = await opened(flags.log, flags, io, health);
     const options: WatchOptions = {
       ...(await optionsOf(request, io)),

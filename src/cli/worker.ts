@@ -3,7 +3,7 @@ import type { Health } from "../run/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { healthOf, startedHealth } from "./health.js";
+import { startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { queueOptions, queueUrlOf, runProblem } from "./queue.js";
 
@@ -32,14 +32,13 @@ export const addWorkerCommand = commandOf(
     const url = await queueUrlOf(args, flags.queue, io);
     requireAuditPolicy(args);
     const { workers } = flags;
-    const health = healthOf(args, flags);
     args.throwFaults();
     const interruption = new Interruption();
     let reported: Health | null = null;
     try {
       const held = await auditPolicy(files, flags, io);
       files.throwFaults();
-      reported = await startedHealth(health, { command: "worker" }, io);
+      reported = await startedHealth(flags, { command: "worker" }, io);
       const options = await queueOptions(flags, files, io);
       const { runWorker } = await import("../run/queue.js");
       const { batches, entries } = await runWorker(url!, held, {

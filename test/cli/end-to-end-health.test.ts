@@ -175,7 +175,7 @@ describe("an address or a file that cannot be used", () => {
     const used = await audit("--metrics", `:${port}`);
     expect([used.code, used.stderr]).toEqual([
       2,
-      `bootproof: --metrics :${port}: in use by another process. Choose another port, or 0 for any free one\n`,
+      `bootproof: --metrics 127.0.0.1:${port}: in use by another process. Choose another port, or 0 for any free one\n`,
     ]);
     other.close();
     const cases = [

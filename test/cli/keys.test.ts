@@ -86,7 +86,7 @@ describe("key new", () => {
   usage("key new", [
     ["--out $folder/no/such/folder.json", "cannot be written"],
     ["--out -", "a private key is not printed"],
-    ["--out ''", "--out: expected a file"],
+    ["--out ''", "--out: empty"],
     ["--out a --out b", "--out is repeated"],
     ["stray", "too many arguments"],
   ]);

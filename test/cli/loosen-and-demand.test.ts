@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { brokenRules } from "../../src/cli/option-rules.js";
-import { COMMAND_OPTIONS, type CommandName } from "../../src/cli/option-table.js";
+import { COMMAND_OPTIONS } from "../../src/cli/command-options.js";
+import type { CommandName } from "../../src/cli/option-table.js";
 import { CLI_OPTIONS } from "../matrix/sources.js";
 import { optionsOfCommands } from "./commands.js";
 

@@ -71,7 +71,7 @@ describe("signed bytes", () => {
     ["$given --address 0x", "--signed-message cannot be used with --address"],
     ["$given --challenge T:/x=1", "--signed-message cannot be used with --challenge"],
     ["$given --organization-id o", "signed bytes name no organization"],
-    ["$given --format vsa", "--format vsa: it has no form for signed bytes"],
+    ["$given --format vsa", "--signed-message cannot be used with --format vsa: these have no form for signed bytes"],
     ["--signed-message $empty --signature $signature", "empty"],
     ["$given --expect $empty", "empty"],
     ["$given --expect absent.bin", "absent.bin"],
@@ -82,7 +82,7 @@ describe("signed bytes", () => {
   ]);
 
   it("have no page, which then says what is wrong", async () => {
-    const says = "--format html: it has no form for signed bytes";
+    const says = "--signed-message cannot be used with --format html: these have no form for signed bytes";
     expect((await run(`${verify} $given --format html`, 2, says)).stdout).toContain("NOT VERIFIED");
   });
 });

@@ -2,7 +2,8 @@
  * What the tables of pins and options have beside the rows' own names: the row that is about it, or why none is. Total
  * by type; `sources.test.ts` compares the rest.
  */
-import { type COMMAND_OPTIONS, type CommandName, type OptionName } from "../../src/cli/option-table.js";
+import type { COMMAND_OPTIONS } from "../../src/cli/command-options.js";
+import type { CommandName, OptionName } from "../../src/cli/option-table.js";
 import type { VerifyOptions } from "../../src/index.js";
 import type { FormValues } from "../../src/page/verifier.js";
 import type { OptionsOfEntrances } from "./doors.js";
