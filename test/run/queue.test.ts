@@ -251,7 +251,12 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       const isPoisoned = ({ entries }: Batch): boolean => entries.includes(SOME[0]!) || entries[0]!.length === 6;
       return {
         ...judge,
-        judge: (batch) => (isPoisoned(batch) ? Promise.reject(new Error("broken")) : judge.judge(batch)),
+        judge: async (batch) => {
+          if (!isPoisoned(batch)) return judge.judge(batch);
+          // A server that takes its time: the worker ends once that has learnt of the failure.
+          await redis.client.call("CLIENT", "PAUSE", 300, "WRITE");
+          throw new Error("broken");
+        },
       };
     };
     const poisoned = judge.judge({ entries: [toUtf8("poison"), SOME[0]!] });
