@@ -53,10 +53,6 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
-/**
- * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
- */
-const FORMAT = 6;
 const NO_SECRET =
   "it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: " + SECRET_FORM;
 
@@ -122,7 +118,7 @@ export class QueueSide {
   constructor({ address, client, bullmq, policy }: Joined, options: QueuePlaceOptions) {
     [this.#address, this.bullmq, this.#options, this.seals] = [address, bullmq, options, new Seals(options.secret)];
     const secret = options.secret === undefined ? [] : [this.seals.of("queue", policy).slice(0, 16)];
-    this.name = ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...secret].join("-");
+    this.name = ["bootproof", policy.slice(0, 32), TOOL.version, ...secret].join("-");
     this.place = { connection: client, prefix: `{${options.prefix ?? "bootproof"}}`, skipVersionCheck: true };
     // BullMQ duplicates clients and does not always close them, so the duplicates are kept in a list.
     const duplicate = client.duplicate.bind(client);

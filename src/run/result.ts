@@ -1,7 +1,7 @@
 /** What an audit says of one entry. It depends only on the entry, its expectation and the setting. */
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
-import type { Report, Verdict } from "../report/report.js";
+import type { Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
 export interface EntryResult {
@@ -44,8 +44,8 @@ export async function resultOf(
   const judged = { verdict, failed: idsOf(checks, "fail"), warnings: idsOf(checks, "warn"), ...(stale && { stale }) };
   if (verdict === "rejected") return judged;
   // Only a report has the reasons, and it takes time to make, so it is made only if the acceptance is `strict`.
-  const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
-  return { ...judged, ...factsOf(appraisal, attestations), ...refused };
+  const { refusedFor } = acceptance === "strict" ? await report() : {};
+  return { ...judged, ...factsOf(appraisal, attestations), ...(refusedFor && { refusedFor }) };
 }
 
 /** Returns the checks that have a status, each once, in the order of the table of checks. */
@@ -67,10 +67,6 @@ function factsOf(
     ...(notApplied.length > 0 && { notApplied }),
     ...(times.length > 0 && { documentTimes: timeTexts(Math.min(...times), Math.max(...times)) }),
   };
-}
-
-function reasonsOf({ refusedFor }: Report): Pick<EntryResult, "refusedFor"> {
-  return refusedFor === undefined ? {} : { refusedFor };
 }
 
 function timeTexts(oldest: number, newest: number): readonly [string, string] {
