@@ -92,8 +92,8 @@ class QueueWorker {
     side.note(`ready for batches under the prefix ${side.place.prefix.slice(1, -1)}`);
     const error = await ended;
     stop();
-    // Without a connection BullMQ's own closing would wait forever. Other workers take over the unfinished batches. Also
-    // after an error the server has to learn what became of each job: otherwise its lock has to run out first.
+    // Without a connection BullMQ's own closing would wait forever, and other workers take over the unfinished batches.
+    // With one the server learns what became of each job, also after an error: no lock has to run out first.
     const closing = worker.close(side.isAway);
     await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, FINISH_MS).unref())]);
     side.close();
