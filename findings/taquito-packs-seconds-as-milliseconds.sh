@@ -2,7 +2,7 @@
 # taquito-packs-seconds-as-milliseconds: packDataBytes takes a timestamp that is written as a text of seconds for one of
 # milliseconds, so what is packed, hashed and signed is a time of January 1970. Before 1970 it throws.
 #
-# Packages: @taquito/michel-codec 24.2.0, and @taquito/michelson-encoder 24.2.0, of the same kit, which reads it right
+# Packages: @taquito/michel-codec 25.0.0, and @taquito/michelson-encoder 25.0.0, of the same kit, which reads it right
 # from the year 1970 on.
 # Expected: in Michelson a timestamp is a text of RFC 3339, or seconds, which are written as a number or as a text.
 # Who meets it: who packs values for a multisig, a permit or a key of a big map. Schema.Encode of
@@ -22,8 +22,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 echo '{"private": true, "type": "module"}' > package.json
-npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @taquito/michel-codec@24.2.0 \
-  @taquito/michelson-encoder@24.2.0 || exit 77
+npm install --silent --no-audit --no-fund --ignore-scripts --save-exact @taquito/michel-codec@25.0.0 \
+  @taquito/michelson-encoder@25.0.0 || exit 77
 cat > run.mjs <<'END'
 import { packDataBytes, unpackDataBytes } from "@taquito/michel-codec";
 import { Schema } from "@taquito/michelson-encoder";
