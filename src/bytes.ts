@@ -73,6 +73,11 @@ export function fromBase64(text: string): Uint8Array | null {
   return (word & ((1 << bits) - 1)) === 0 ? bytes : null;
 }
 
+/** Returns base64url (RFC 4648 section 5) without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+}
+
 /** Returns the bytes of base64url (RFC 4648 section 5) without padding. As strict as {@link fromBase64}. */
 export function fromBase64Url(text: string): Uint8Array | null {
   if (/[^A-Za-z0-9_-]/.test(text)) return null;

@@ -3,10 +3,12 @@ import {
   concatBytes,
   equalBytes,
   fromBase64,
+  fromBase64Url,
   fromHex,
   fromUtf8,
   isAllZero,
   toBase64,
+  toBase64Url,
   toHex,
   toUtf8,
 } from "../src/bytes.js";
@@ -82,6 +84,8 @@ describe("base64", () => {
       fc.property(anyBytes(), (bytes) => {
         expect(fromBase64(toBase64(bytes))).toEqual(bytes);
         expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+        expect(toBase64Url(bytes)).toBe(Buffer.from(bytes).toString("base64url"));
+        expect(fromBase64Url(toBase64Url(bytes))).toEqual(bytes);
       }),
     );
   });

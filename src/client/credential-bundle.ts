@@ -4,7 +4,7 @@
  * "Sessions").
  */
 import type { CipherSuite } from "@hpke/core";
-import { type BytesCoder, createBase58check } from "@scure/base";
+import type { BytesCoder } from "@scure/base";
 import { concatBytes, toUtf8 } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "../door/errors.js";
@@ -16,10 +16,8 @@ const ECDH = { name: "ECDH", namedCurve: "P-256" };
 
 /** Loads packages only here: most clients open no bundles, and loading these takes as long as all of the client. */
 async function loadPackages(): Promise<{ suite: CipherSuite; base58check: BytesCoder }> {
-  const [{ Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 }, { sha256 }] = await Promise.all([
-    import("@hpke/core"),
-    import("@noble/hashes/sha2.js"),
-  ]);
+  const [{ Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 }, { sha256 }, { createBase58check }] =
+    await Promise.all([import("@hpke/core"), import("@noble/hashes/sha2.js"), import("@scure/base")]);
   const suite = new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
   return { suite, base58check: createBase58check(sha256) };
 }

@@ -1,5 +1,4 @@
-import { base64urlnopad } from "@scure/base";
-import { concatBytes } from "../bytes.js";
+import { concatBytes, toBase64Url } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "../door/errors.js";
 import type { WebKeyPair } from "../door/platform.js";
@@ -52,9 +51,9 @@ export async function importSigningPair(privateKey: Uint8Array, point: Uint8Arra
   const jwk = {
     kty: "EC",
     crv: "P-256",
-    x: base64urlnopad.encode(point.subarray(1, P256_COMPRESSED_LENGTH)),
-    y: base64urlnopad.encode(point.subarray(P256_COMPRESSED_LENGTH)),
-    d: base64urlnopad.encode(privateKey),
+    x: toBase64Url(point.subarray(1, P256_COMPRESSED_LENGTH)),
+    y: toBase64Url(point.subarray(P256_COMPRESSED_LENGTH)),
+    d: toBase64Url(privateKey),
   };
   return {
     privateKey: await subtle.importKey("jwk", jwk, algorithm, false, ["sign"]),

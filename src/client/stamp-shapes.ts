@@ -1,6 +1,5 @@
 /** Checks what a stamper returns before anything is sent (client/README.md, "Stamps"). */
-import { base64urlnopad } from "@scure/base";
-import { fromHex, fromUtf8, toHex } from "../bytes.js";
+import { fromBase64Url, fromHex, fromUtf8, toHex } from "../bytes.js";
 import { rawSignature } from "../decode/ecdsa-signature.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { sha256 } from "../verify/digest.js";
@@ -107,7 +106,8 @@ function textsOf(json: string): Readonly<Record<string, string>> {
 }
 
 function textOf(base64url: string): string {
-  return fromUtf8(base64urlnopad.decode(base64url.replace(/=+$/, ""))) ?? "";
+  const bytes = fromBase64Url(base64url.replace(/=+$/, ""));
+  return (bytes && fromUtf8(bytes)) ?? "";
 }
 
 /** Whether the value is the stamp of a P-256 key over the body. False for other schemes. */

@@ -1,6 +1,5 @@
 /** Stamps, which authenticate a request (client/README.md, "Stamps"). */
-import { base64urlnopad } from "@scure/base";
-import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { concatBytes, equalBytes, fromBase64Url, fromHex, toBase64Url, toHex, toUtf8 } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { callable, plain, typedOptions } from "../decode/options.js";
 import { count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
@@ -68,7 +67,7 @@ export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> 
     async stamp(body) {
       const signature = toHex(derSignature(await signRaw(pair, body)));
       const json = JSON.stringify({ publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature });
-      return { header: "X-Stamp", value: base64urlnopad.encode(toUtf8(json)) };
+      return { header: "X-Stamp", value: toBase64Url(toUtf8(json)) };
     },
   };
 }
@@ -79,7 +78,7 @@ export async function generateApiKey(): Promise<ApiKey> {
   const pair = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
   const point = new Uint8Array(await subtle.exportKey("raw", pair.publicKey));
   const { d } = await subtle.exportKey("jwk", pair.privateKey);
-  return { publicKey: toHex(compressed(point)), privateKey: toHex(base64urlnopad.decode(d!)) };
+  return { publicKey: toHex(compressed(point)), privateKey: toHex(fromBase64Url(d!)!) };
 }
 
 function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
@@ -203,7 +202,7 @@ function assertionOf(
   const member = (name: string, value: unknown): string => {
     const bytes = bytesOf(value);
     if (bytes === null) throw new ClientError("stamp", `not sent: no passkey was used, or its answer has no ${name}`);
-    return base64urlnopad.encode(bytes);
+    return toBase64Url(bytes);
   };
   return {
     credentialId: member("rawId", rawId),

@@ -2,8 +2,7 @@
  * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"). The signature is Ed25519 over
  * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`. Headers contain all parts but the body.
  */
-import { base64urlnopad } from "@scure/base";
-import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
+import { concatBytes, fromBase64Url, fromHex, toUtf8 } from "../bytes.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
@@ -230,14 +229,6 @@ function keyOf(jwks: unknown, keyId: string): Uint8Array {
   if (d !== undefined)
     throw new WebhookError("key", `the private half of the key ${keyId} is published: anyone can sign with it`);
   return bytes;
-}
-
-function fromBase64Url(text: string): Uint8Array | null {
-  try {
-    return base64urlnopad.decode(text);
-  } catch {
-    return null;
-  }
 }
 
 function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; json: JsonValue } {

@@ -5,7 +5,7 @@
  * A runtime may imitate `node:crypto` or lack a curve, so each candidate must pass known answers. The process chooses
  * one candidate before it sees evidence. If this candidate refuses evidence, no other is tried.
  */
-import { concatBytes, equalBytes, fromHex, toBase64, toUtf8 } from "../bytes.js";
+import { concatBytes, equalBytes, fromHex, toBase64Url, toUtf8 } from "../bytes.js";
 
 export type Curve = "P-256" | "P-384";
 export type Hash = "SHA-256" | "SHA-384";
@@ -316,13 +316,9 @@ function spkiKey(node: NodeCrypto, curve: Curve, point: Uint8Array): NodeKey | n
   return nodeKey(node, { key: concatBytes(SPKI_PREFIX[curve], point), format: "der", type: "spki" });
 }
 
-function base64Url(bytes: Uint8Array): string {
-  return toBase64(bytes).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
-}
-
 function nodeEd25519(node: NodeCrypto): Ed25519 {
   return (publicKey, message, signature) => {
-    const jwk = { kty: "OKP", crv: "Ed25519", x: base64Url(publicKey) };
+    const jwk = { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) };
     const key = nodeKey(node, { key: jwk, format: "jwk" });
     return key !== null && node.verify(null, message, { key }, signature);
   };
