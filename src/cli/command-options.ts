@@ -314,7 +314,7 @@ export const COMMAND_OPTIONS = {
       "for the releases of a new lab, such as v2 (default: v1 for old releases, v2 for new ones)",
   },
   proxy: {
-    "--upstream <url>": "the service: https://…, without /public/v1",
+    "--upstream <url>": "the address of the service, without /public/v1: https://…",
     ...shared.POLICY,
     ...shared.MAX_AGE,
     "--port <number>": "0 for any free port (default: 0)",

@@ -164,13 +164,16 @@ export class CheckedCommand extends Command {
   /** Writes the help to stdout. An empty command line is a fault, since exit code 0 would mean verified. */
   override help(context?: unknown): never {
     const isFault = typeof context === "object" && context !== null && "error" in context && context.error === true;
-    const [first, ...others] = this.args;
-    if (isFault && first === "help" && others.length > 0) {
-      this.args = others;
-      (this as unknown as { unknownCommand(): void }).unknownCommand();
-    }
+    const [first, other] = this.args;
+    if (isFault && first === "help" && other !== undefined) this.refuseUnknown(other);
     this.outputHelp();
     throw new CommanderError(isFault ? EXIT.usage : EXIT.good, "commander.help", "help was shown");
+  }
+
+  /** Reports a word that is no command, with similar names. */
+  refuseUnknown(word: string): void {
+    this.args = [word];
+    (this as unknown as { unknownCommand(): void }).unknownCommand();
   }
 
   /** Reports a misused option, or suggests similar names for an unknown one. Never quotes the value. */
@@ -178,9 +181,10 @@ export class CheckedCommand extends Command {
     const [name = ""] = flag.split("=", 1);
     const isKnown = (long: string): boolean => this.options.some((option) => option.long === long);
     if (isKnown(name)) this.error(`${name} takes no value`);
-    const [first] = this.parent === null ? commandsWith(name.slice(2)) : [];
-    if (first)
-      this.error(`unknown option ${name} here: a command comes first, such as bootproof ${first.command} ${name}`);
+    if ((this as unknown as { readonly _allowUnknownOption: boolean })._allowUnknownOption) return;
+    const [first] = commandsWith(name.slice(2));
+    const [start, end] = this.parent === null ? ["a command comes first, such as ", ""] : ["", " takes it"];
+    if (first) this.error(`unknown option ${name} here: ${start}bootproof ${first.command} ${name}${end}`);
     if (isKnown(`-${name}`)) this.error(`unknown option ${name} (did you mean -${name}?)`);
     unknownOption.call(this, optionName(flag));
   }

@@ -101,8 +101,10 @@ function setting(
   return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
-/** Reads where the key is. Reports all faults, and never quotes a key. `or` has what may be given instead. */
-export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io, or = ""): KeySource | undefined {
+const WHY_A_KEY = "is required: the key that stamps requests";
+
+/** Reads where the key is. Reports all faults, and never quotes a key. `why` ends the sentence about a missing one. */
+export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io, why = WHY_A_KEY): KeySource | undefined {
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file") || KEY_OPTIONS.some((name) => args.has(name))) return undefined;
   if (file !== undefined)
@@ -112,9 +114,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io, or = 
     return { environment: { publicKey: io.env[ENV.publicKey]!, privateKey: io.env[ENV.privateKey]! } };
   if (missing.length === 1)
     return args.fault(`${missing[0]} is required too: the environment has only the other half of the key`);
-  return args.fault(
-    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey})${or} is required: the key that stamps requests`,
-  );
+  return args.fault(`--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) ${why}`);
 }
 
 function looksLikeKey(text: string): boolean {

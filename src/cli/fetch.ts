@@ -23,6 +23,7 @@ import {
 } from "./fetch-evidence.js";
 import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
+import { WANTED } from "./option-rules.js";
 import type { Flags } from "./option-table.js";
 import { deliverNew, isFileOut, refuseOut, reportWritten } from "./output.js";
 
@@ -54,7 +55,7 @@ export const addFetchCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    if (WANTED.filter((name) => args.has(name)).length !== 1)
+    if (!WANTED.some((name) => args.has(name)))
       args.fault(
         "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is " +
           "required: what to fetch",
@@ -129,7 +130,6 @@ async function writeEvidence(bundle: BundleFile, folder: string, what: string, i
   return EXIT.good;
 }
 
-const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
 /** Returns whether the value is an id and not a file. In older versions, `--activity` took an id. */

@@ -1,5 +1,6 @@
 /** `bootproof key`: makes keys, shows their public halves, and stamps requests. */
 import { randomBytes } from "node:crypto";
+import { diskReason } from "../disk/reason.js";
 import { printable } from "../report/printable.js";
 import type { KeyType } from "../signed-policy/keys.js";
 import { commandOf, groupOf } from "./command.js";
@@ -58,9 +59,10 @@ async function makePolicyKey(type: KeyType, out: string, io: Io): Promise<number
   ]);
   const pem = await makeSigningKey(type, (length) => randomBytes(length));
   await createWhole(out, pem, { mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    const isThere = error.code === "EEXIST";
-    const why = isThere ? "exists already, and a key is never overwritten: choose another name" : "cannot be written";
-    throw new UsageError([{ file: out, message: why }]);
+    const message = diskReason(error, {
+      EEXIST: "exists already, and a key is never overwritten: choose another name",
+    });
+    throw new UsageError([{ file: out, message: message ?? error.message }]);
   });
   return shown((await readSigningKey(pem)).publicKey.pem, out, io);
 }

@@ -125,6 +125,7 @@ const ENVELOPE_MEMBERS = ["payloadType", "payload", "signatures"];
 const SIGNERS_MEMBERS = ["keys"];
 /** Members of which JSON has at least one if it is of the kind, however broken it is. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  "manifest envelope": ["manifest", "namespace", "pivot", "workloads", "enclave", "manifestSet", "manifest_set"],
   "boot proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
   "app proof": [...APP_PROOF_MEMBERS, ...wrappersOf("app proof")],
   activity: [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS, ...wrappersOf("activity")].filter((name) => name !== "type"),

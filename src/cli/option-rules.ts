@@ -30,6 +30,8 @@ export const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "pri
 export const WHY_NO_KEY =
   "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
   "use --api-key-file FILE, or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY";
+/** What `fetch` fetches. */
+export const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 /** The options of `pin` that name a build. */
 export const BUILD = ["image", "pcrs", "binary"] as const;
 const OF_MANIFESTS = ["policy", "policy-signers", "policy-state", "image", "binary", "previous", "accept"] as const;
@@ -78,6 +80,7 @@ const RULES: Readonly<Partial<Record<CommandName, readonly Rule[]>>> = {
     needs(["queue-prefix", "queue-ca", "queue-cert", "queue-key", "queue-secret-file"], ["queue"]),
     excludes("queue", ["workers", "entry-timeout"], "these are for the threads of this machine"),
   ],
+  fetch: WANTED.map((name, index) => excludes(name, WANTED.slice(index + 1))),
   addresses: [
     excludes("from", ["out", "yes", "limit", "max-accounts", "parent-organization-id"], "nothing is fetched"),
     excludes("from", ["base-url", "api-key-file", "timeout"], "nothing is fetched"),

@@ -78,7 +78,7 @@ function addressFault(path: string, signers: string | undefined): string | null 
   if (url.protocol !== "https:" && !isLoopback(url.hostname))
     return `--policy ${url.origin}: http:// is for this machine only: use https://`;
   return signers === undefined
-    ? `--policy ${url.origin} is a URL: download it (curl -fsSO URL). Of a signed policy, ${WHO_SIGNS}`
+    ? `--policy ${url.origin} is a URL: download it (curl -fsSO URL). If it is a signed policy, ${WHO_SIGNS}`
     : null;
 }
 

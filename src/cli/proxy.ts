@@ -81,7 +81,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
   if (args.has("boot-proof")) return undefined;
-  return keySourceOf(args, flags, io, ", or --boot-proof FILE…,");
+  return keySourceOf(args, flags, io, "or --boot-proof FILE… is required: the source of the boot proofs");
 }
 
 async function optionsOf({ flags, key, judging }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {

@@ -1,6 +1,7 @@
 /** Respells and refuses words of a command line before any is parsed. */
 import { lstatSync } from "node:fs";
 import type { Command } from "commander";
+import type { CheckedCommand } from "./command.js";
 import { type Problem, UsageError } from "./io.js";
 import { seeHelpOf } from "./options.js";
 
@@ -40,10 +41,18 @@ function globProblem(word: string): Problem {
   };
 }
 
+/** Returns the command of that name. Refuses an unknown one where only a command can follow. */
+function commandBelow(command: Command, word: string): Command | undefined {
+  const found = command.commands.find((one) => one.name() === word);
+  const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0;
+  if (found === undefined && isGroup && /^(?!help$)\w/.test(word)) (command as CheckedCommand).refuseUnknown(word);
+  return found;
+}
+
 /** Refuses help or version together with other words. Help is valid only as the last word after a command. */
 function refuseBesideOthers(program: Command, asking: string, argv: readonly string[]): void {
   let command: Command | undefined = program;
-  for (const word of argv.slice(0, -1)) command = command?.commands.find((one) => one.name() === word);
+  for (const word of argv.slice(0, -1)) command = command && commandBelow(command, word);
   const isVersion = asking.startsWith("-V") || asking === "--version";
   const isAlone = argv.at(-1) === asking && command !== undefined && !(isVersion && command !== program);
   if (isAlone) return;
@@ -109,6 +118,7 @@ function helpLast(line: readonly string[]): readonly string[] {
 function withoutTopic(argv: readonly string[], hasTopics: (command: string) => boolean): Omit<Words, "note"> {
   const [first = "", second = "", topic = "common"] = argv;
   if (argv.join(" ") === `help ${ALL_COMMANDS}`) return { argv: ["--help"], helpTopic: ALL_COMMANDS };
+  if (argv.join(" ") === "help help") return { argv: ["--help"], helpTopic: null };
   const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
   const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
   return isTopic && hasTopics(name) ? { argv: [name, "--help"], helpTopic: topic } : { argv, helpTopic: null };

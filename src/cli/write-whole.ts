@@ -47,7 +47,7 @@ export async function writeWhole(path: string, text: string, was?: Uint8Array): 
   };
   const mode = target.replaced === null ? {} : { mode: target.replaced.mode & PERMISSIONS };
   await replaceWhole(target.path, text, { ...mode, beforeRename }).catch((error: unknown) => {
-    throw fault(path, `not written, and left as it was: ${reasonOf(error)}`);
+    throw fault(path, `not written${target.replaced === null ? "" : ", and left as it was"}: ${reasonOf(error)}`);
   });
 }
 

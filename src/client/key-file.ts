@@ -146,7 +146,7 @@ export async function writeApiKeyFile(path: string, { publicKey, privateKey }: A
     const isThere = error.code === "EEXIST";
     const why = isThere
       ? "exists already, and a key is never overwritten: choose another file name"
-      : "cannot be written";
+      : `cannot be written (${error.code})`;
     throw keyError(`${path}: ${why}`);
   });
   try {

@@ -132,7 +132,7 @@ describe("the built proxy", () => {
   usage("proxy", [
     ["--policy $policy $key", "--upstream URL is required"],
     ["--upstream $up $key", "--policy FILE is required"],
-    ["$options", ", or --boot-proof FILE…, is required: the key"],
+    ["$options", "or --boot-proof FILE… is required: the source of the boot proofs"],
     ["$options $key --boot-proof boot.json", "cannot be used with"],
     ["$options --api-key 00", "every process of this machine can read a key"],
     ["--upstream http://api.example.com --policy p $key", "http:// is for this machine"],

@@ -277,7 +277,7 @@ describe("a private key", () => {
     ["--type rsa --out x.pem", "--type rsa: expected one of p256, p384, ed25519"],
     ["--type p256", "--out FILE is required with --type"],
     ["--type p256 --out -", "a private key is not printed"],
-    ["--type p256 --out $folder/none/x.pem", "cannot be written"],
+    ["--type p256 --out $folder/none/x.pem", "there is no such file or folder"],
   ]);
 });
 

@@ -131,7 +131,7 @@ describe("exit code 2", () => {
     ["$open --policy $policy", "expected a member name (line 1, column 2)"],
     ["$noise --policy $policy", "neither JSON nor borsh"],
     ["nowhere.json --policy $policy", "no such file"],
-    ["$manifest --policy $policy --previous $none", /previous|expected|missing/],
+    ["$manifest --policy $policy --previous $none", "an empty JSON object"],
     ["$manifest --policy $policy --image $manifest", /not an enclave image|magic|image/],
     ["$manifest --policy $policy --accept bridge", "--accept bridge: unknown; known are"],
     [

@@ -33,6 +33,10 @@ it.each<[line: string, message: string, see?: string]>([
   ["verfy", "unknown command verfy (did you mean verify?)", ""],
   ["xyzzy", "unknown command xyzzy", ""],
   ["help verfy", "unknown command verfy (did you mean verify?)", ""],
+  ["verfy --help", "unknown command verfy (did you mean verify?)", ""],
+  ["policy chek --help", "unknown command chek (did you mean check?)"],
+  ["help policy chek", "unknown command chek (did you mean check?)", "policy "],
+  ["fetch --policy x", "unknown option --policy here: bootproof verify --policy takes it"],
   ["inspect", "FILE is required: the file to show; - for stdin"],
   ["inspect a b c", "too many arguments: inspect takes only FILE, not b, c"],
   ["pin a", "too many arguments: pin takes none, not a"],
@@ -52,6 +56,10 @@ it("tells every fault of the options, then what to do, then where to read on", a
     expect.stringMatching(/^Pin the deployment/),
     "See bootproof verify --help.",
   ]);
+});
+
+it("help help is the help", async () => {
+  expect(await bootproof(["help", "help"])).toEqual(await bootproof(["--help"]));
 });
 
 it("is answered with the help, on stdout, where it says nothing, and is at fault: 0 means verified", async () => {
