@@ -44,8 +44,9 @@ function closureOf(files, reached = new Set()) {
   return reached;
 }
 
+/** Returns the sources that each of these loads: an entry, or several. */
 const common = (...entries) => {
-  const [first, ...others] = entries.map((entry) => closureOf([entry]));
+  const [first, ...others] = entries.map((entry) => closureOf([entry].flat()));
   return [...first].filter((file) => others.every((other) => other.has(file)));
 };
 const later = Object.values(inputs)
@@ -63,6 +64,14 @@ const MERGED = new Map([
   ["index", ["src/index.ts"]],
   ["door", common("src/client/index.ts", "src/adapters/index.ts")],
   ["adapters", ["src/adapters/index.ts"]],
+  // What a client loads at once, and adapters with the first answer.
+  [
+    "answers",
+    common(
+      "src/client/index.ts",
+      later.filter((file) => /^src\/(?:door|verify)\//.test(file)),
+    ),
+  ],
   ...[...later, ...ENTRIES].map((file) => [nameOf(file), [file]]),
 ]);
 const mergedOf = new Map();

@@ -1,4 +1,5 @@
 /** A commander Command that reports faults in this package's own sentences. */
+import { capitalized } from "../report/printable.js";
 import {
   type Argument,
   Command,
@@ -7,7 +8,6 @@ import {
   type OptionValues,
   type ParseOptionsResult,
 } from "commander";
-import { capitalized } from "../report/statements.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";

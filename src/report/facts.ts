@@ -3,9 +3,9 @@ import { lastOf } from "../bytes.js";
 import type { Check } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
 import { type ShownCheck, labelOf } from "./labels.js";
-import { printable, quoted } from "./printable.js";
+import { capitalized, printable, quoted } from "./printable.js";
 import type { BootProofClaims, Claims, Report } from "./report.js";
-import { capitalized, carriesNonce, shortList, speakerOf } from "./statements.js";
+import { carriesNonce, shortList, speakerOf } from "./statements.js";
 import { CAVEATS, caveats } from "./unproven.js";
 
 /** A text that is shown with the verdict, but is not in the report. An `item` is in a list that explains a warning. */

@@ -26,3 +26,8 @@ export function quoted(text: string, length = 80): string {
 export function shortHex(hex: string, digits = 8): string {
   return printable(hex.length <= 3 * digits ? hex : `${hex.slice(0, digits)}…${hex.slice(-digits)}`);
 }
+
+/** Capitalizes a statement, unless it begins with a subject such as `app[0]`. */
+export function capitalized(statement: string): string {
+  return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
+}

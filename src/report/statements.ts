@@ -7,7 +7,7 @@ import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "..
 import type { CommitmentKind } from "../verify/commitment.js";
 import { known } from "./labels.js";
 import { rangesOf } from "./compare.js";
-import { printable, printableStart, quoted, shortHex } from "./printable.js";
+import { capitalized, printable, printableStart, quoted, shortHex } from "./printable.js";
 import type {
   ActivityClaims,
   AppProofClaims,
@@ -198,11 +198,6 @@ export function subjectRanges(kind: string, indices: readonly number[]): string 
  */
 export function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug && (image.manifest === null || basisOf(image) !== undefined);
-}
-
-/** Capitalizes a statement, unless it begins with a subject such as `app[0]`. */
-export function capitalized(statement: string): string {
-  return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
 }
 
 function bootStatements(report: Report, boot: BootProofClaims, index: number, wording: Wording): Statement[] {

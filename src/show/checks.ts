@@ -3,9 +3,9 @@ import type { Check, CheckStatus, CheckSubject } from "../checks.js";
 import { runsOf, sideBySide } from "../report/compare.js";
 import { countWords, isBad, isNote, shownCheck } from "../report/facts.js";
 import { type ShownCheck, checkGroup, known, labelOf } from "../report/labels.js";
-import { printable, printableLines, printableStart } from "../report/printable.js";
+import { capitalized, printable, printableLines, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { capitalized, grouped, subjectRanges } from "../report/statements.js";
+import { grouped, subjectRanges } from "../report/statements.js";
 import { type Row, type Section, type Tone, labelled, rows, section } from "./doc.js";
 
 /** `summary` is one screen, `normal` has every check or a line for each of several, and `verbose` has everything. */
