@@ -3,7 +3,7 @@
  * unchanged.
  */
 import { createHash } from "node:crypto";
-import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readFile, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
@@ -27,14 +27,24 @@ type Written = Readonly<Record<string, readonly string[]>>;
 
 /** Opens the folder for a lab. Rejects with {@link LabFolderError} unless it is empty, new, or a lab's. */
 export async function claimFolder(path: string): Promise<LabFolder> {
-  // The folder holds private keys.
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeFolder(path);
   const entries = await readdir(path);
   if (!entries.includes(MARKER)) {
     if (entries.length > 0) throw new LabFolderError(NOT_OWN);
     await createOwn(join(path, MARKER), markerText({}), PUBLIC);
   }
   return new LabFolder(path, await readMarker(path));
+}
+
+/** Makes a folder, and those above it. It holds private keys. Node's own recursion does not end in some places. */
+async function makeFolder(path: string): Promise<void> {
+  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
+  await make().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    if (error.code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await make();
+  });
 }
 
 const NOT_OWN =
