@@ -1,7 +1,7 @@
 /** `bootproof addresses`: which addresses of an organization were derived inside a pinned enclave. */
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { createHash } from "node:crypto";
-import { ADDRESS_CLASSES, type Acceptable, type UnplacedKey } from "../addresses/classes.js";
+import { ADDRESS_CLASSES, type UnplacedKey } from "../addresses/classes.js";
 import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../door/addresses.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -40,7 +40,8 @@ Exit codes: 0 every address is derived or accepted, 1 one is not, one that --add
 none, or a key was exported or imported and nothing says in which wallet it is (--accept unplaced), 2 wrong usage or
 policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
 
-const FORMATS = {
+type Renderer = (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>;
+const FORMATS: Readonly<Record<Flags<"addresses">["format"], Renderer>> = {
   text: (result, { all }, io) => writeText(table.tableDoc(result, all === true), textOptions(io)),
   json: table.tableJson,
   ndjson: table.tableLines,
@@ -50,24 +51,16 @@ const FORMATS = {
     const { renderDoc } = await import("../page/page.js");
     return renderDoc(table.headlineOf(result), table.tablePage(result, all === true));
   },
-} satisfies Readonly<
-  Record<
-    NonNullable<Flags<"addresses">["format"]>,
-    (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>
-  >
->;
+};
 
 /** These have rows only, so what no row says is on stderr. */
-const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly (keyof typeof FORMATS)[];
+const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly Flags<"addresses">["format"][];
 
 interface AddressRequest {
   readonly flags: Flags<"addresses">;
   readonly question: AddressQuestion;
   /** Undefined with `--from`. */
   readonly connection: Connection | undefined;
-  readonly accepted: readonly Acceptable[];
-  readonly limit: number;
-  readonly maxAccounts: number;
 }
 
 export const addAddressesCommand = commandOf(
@@ -86,7 +79,7 @@ export const addAddressesCommand = commandOf(
     const texts = await demandedProvenance(files, flags.provenance, read?.policy);
     files.throwFaults();
     const provenance = { ...(texts.length > 0 && { provenance: texts }), ...(await verifierFor(read!.policy)) };
-    const result = await resultOf(request!, { policy: read!.policy as ParsedPolicy, provenance }, io);
+    const result = await resultOf(request, { policy: read!.policy as ParsedPolicy, provenance }, io);
     io.stdout.write(await FORMATS[format](result, flags, io));
     const isBare = BARE_FORMATS.includes(format);
     for (const text of isBare ? table.omissionsOf(result) : result.unfetched)
@@ -95,14 +88,13 @@ export const addAddressesCommand = commandOf(
   },
 );
 
-function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): AddressRequest | undefined {
+function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): AddressRequest {
   const connection = args.has("from") ? undefined : connectionOf(args, flags, io);
   const organizationId = connection?.organizationId ?? organizationOf(flags, io);
   if (args.has("from") && organizationId === undefined)
     args.fault("--organization-id ID is required: the organization that the folder has to be of");
-  const { accept: accepted = [], limit = 1000, maxAccounts = 1_000_000 } = flags;
-  if (organizationId === undefined) return undefined;
-  return { flags, question: { organizationId, ...askedOf(flags) }, connection, accepted, limit, maxAccounts };
+  // The fault of a missing one is thrown before it is used.
+  return { flags, question: { organizationId: organizationId!, ...askedOf(flags) }, connection };
 }
 
 function askedOf(flags: Flags<"addresses">): Omit<AddressQuestion, "organizationId"> {
@@ -117,7 +109,7 @@ interface ReadPolicy {
 }
 
 async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Promise<table.AddressResult> {
-  const { question, accepted } = request;
+  const { question, flags } = request;
   const rows: table.TableRow[] = [];
   const unplaced: UnplacedKey[] = [];
   const warnings = new Set<string>();
@@ -139,7 +131,7 @@ async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Prom
     organizationId: question.organizationId,
     suborgs: question.suborgs ? organizations - 1 : null,
     rows: rows.sort((a, b) => ADDRESS_CLASSES.indexOf(a.class) - ADDRESS_CLASSES.indexOf(b.class)),
-    accepted,
+    accepted: flags.accept ?? [],
     unplaced,
     warnings: [...warnings],
     allActivities: question.allActivities === true,
@@ -183,7 +175,7 @@ async function* interruptible<T>(work: (signal: AbortSignal) => AsyncIterable<T>
 
 /** Yields what the service has, and keeps it in the folder. Throws {@link UnreachableError}. */
 async function* fetched(
-  { question, connection, flags, limit, maxAccounts }: AddressRequest,
+  { question, connection, flags }: AddressRequest,
   folder: AddressFolder | null,
   io: Io,
 ): AsyncGenerator<AddressPiece> {
@@ -193,6 +185,7 @@ async function* fetched(
     query: (name, parameters, options) => client.query(name, parameters, options),
   };
   const { organizationId, suborgs, walletId, addresses, privateKeys, allActivities = false } = question;
+  const { limit = 1000, maxAccounts = 1_000_000 } = flags;
   const onProgress = (progress: AddressProgress): void => io.progress(progressText(progress));
   const arrived = async <T>(answer: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     const goesOn = folder === null ? "" : `: the same command goes on from ${flags.out}`;

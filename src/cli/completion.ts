@@ -74,9 +74,7 @@ complete -c bootproof -f -a '(__bootproof_complete)'
 
 export const addCompletionCommand = commandOf<"completion", [shell: string]>(
   "completion",
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   ({ command, io }, name) => {
     if (!Object.hasOwn(SCRIPTS, name))
       throw new UsageError([`${name}: expected one of ${Object.keys(SCRIPTS).join(", ")}`], seeHelpOf(command));

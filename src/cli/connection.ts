@@ -48,10 +48,10 @@ function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
   return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
 }
 
-/** Refuses options of a connection that nothing uses, except `used`. `why` begins behind "not used". */
-export function refuseIdleConnection(args: ArgumentReader, why: string, used: readonly OptionName[] = []): void {
-  const idle = connectionOptionsGiven(args).filter((name) => !used.includes(name));
-  if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: not used${why}`);
+/** Refuses options of a connection that nothing uses, but for the organization, with which evidence is compared. */
+export function refuseIdleConnection(args: ArgumentReader, why: string): void {
+  const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
+  if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: not used, since ${why}`);
 }
 
 /** Returns whether an option or the environment sets any part of a connection. */

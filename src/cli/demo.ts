@@ -45,35 +45,29 @@ const MEANINGS = Object.entries({
   "the share set": "The same holds for those who hold the shares of its quorum key.",
 });
 
-export const addDemoCommand = commandOf(
-  "demo",
-  {
-    help: EXAMPLES,
-  },
-  async ({ args, flags, io }) => {
-    args.throwFaults();
-    const folder = requireFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
-    io.progress("verifying the evidence of the demo");
-    const now = new Date(CAPTURED);
-    const { bootProof } = await verifyBootProof(BOOT_PROOF, { policy: NO_POLICY_ANY_ENCLAVE, now });
-    const files = {
-      "boot-proof.json": BOOT_PROOF,
-      "app-proof.json": APP_PROOF,
-      "changed-app-proof.json": APP_PROOF.replace(DIGITS, CHANGED),
-      "policy.json": jsonDocument(pinPolicy(bootProof!)),
-    };
-    const options = { policy: parsePolicy(files["policy.json"]), now };
-    const named = (name: keyof typeof files): NamedEvidence => new NamedEvidence(name, files[name]);
-    const verified = async (appProof: keyof typeof files): Promise<Report> => {
-      const evidence = { bootProofs: [named("boot-proof.json")], appProofs: [named(appProof)] };
-      return (await verifyEvidence(evidence, options)).report;
-    };
-    const reports = [await verified("app-proof.json"), await verified("changed-app-proof.json")] as const;
-    await writeFolder(folder, files);
-    io.stdout.write(textOf(reports, folder, io));
-    return EXIT.good;
-  },
-);
+export const addDemoCommand = commandOf("demo", { help: EXAMPLES }, async ({ args, flags, io }) => {
+  args.throwFaults();
+  const folder = requireFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
+  io.progress("verifying the evidence of the demo");
+  const now = new Date(CAPTURED);
+  const { bootProof } = await verifyBootProof(BOOT_PROOF, { policy: NO_POLICY_ANY_ENCLAVE, now });
+  const files = {
+    "boot-proof.json": BOOT_PROOF,
+    "app-proof.json": APP_PROOF,
+    "changed-app-proof.json": APP_PROOF.replace(DIGITS, CHANGED),
+    "policy.json": jsonDocument(pinPolicy(bootProof!)),
+  };
+  const options = { policy: parsePolicy(files["policy.json"]), now };
+  const named = (name: keyof typeof files): NamedEvidence => new NamedEvidence(name, files[name]);
+  const verified = async (appProof: keyof typeof files): Promise<Report> => {
+    const evidence = { bootProofs: [named("boot-proof.json")], appProofs: [named(appProof)] };
+    return (await verifyEvidence(evidence, options)).report;
+  };
+  const reports = [await verified("app-proof.json"), await verified("changed-app-proof.json")] as const;
+  await writeFolder(folder, files);
+  io.stdout.write(textOf(reports, folder, io));
+  return EXIT.good;
+});
 
 function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io): string {
   const meanings = warningsOf(good, []).map((text) => MEANINGS.find(([words]) => text.includes(words))?.[1] ?? text);

@@ -31,9 +31,7 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 
 export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
   "diff",
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   async ({ args, flags: { format }, files, io }, a, b) => {
     args.throwFaults();
     const difference = (await areImages([a, b])) ? await diffOfImages(files, [a, b], io) : await diffOf(files, a, b);

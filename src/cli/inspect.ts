@@ -20,16 +20,11 @@ Examples:
     $ bootproof inspect document.cbor --format json
     $ bootproof inspect releases/2026.9.0/signer`;
 
-const KNOWN =
-  "Known kinds: boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases, approvals, PCRs of images, requests, provenance bundles, outputs " +
-  "of genesis ceremonies and enclave images";
+const WHAT_IS_KNOWN = "bootproof inspect --help lists what is recognised.";
 
 export const addInspectCommand = commandOf<"inspect", [file: string]>(
   "inspect",
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   async ({ args, flags: { format }, files, io }, path) => {
     args.throwFaults();
     const { inspection, page } = await inspect(path, files, io);
@@ -74,7 +69,7 @@ async function inspect(path: string, given: InputFiles, io: Io): Promise<Inspect
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes, { readYaml }));
   if (inspection === null) {
     const { describeUnrecognised } = await import("../inspect/unrecognised.js");
-    files.fault(path, `not recognised: it looks like ${describeUnrecognised(bytes)}. ${KNOWN}`);
+    files.fault(path, `not recognised: it looks like ${describeUnrecognised(bytes)}`, WHAT_IS_KNOWN);
   }
   files.throwFaults();
   return { inspection: inspection!, ...(page && { page: nameOf(path) }) };

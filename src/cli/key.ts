@@ -7,7 +7,7 @@ import { commandOf, groupOf } from "./command.js";
 import { keySourceOf } from "./connection.js";
 import { asClientError, stamperOf } from "./service.js";
 import { EXIT } from "./exit-codes.js";
-import { type InputFiles, STDIN } from "./files.js";
+import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { KeyRefusal, privateKeyIn } from "./key-files.js";
 import { DEFAULT_KEY_FILE } from "./option-rows.js";
@@ -122,10 +122,13 @@ const addShow = commandOf<"key show", [file: string]>(
     const isApiKey = kindOf(bytes!) === "API key" && path !== STDIN;
     if (isApiKey && origin !== undefined)
       throw new UsageError(["--origin is for the key of a log, and this is an API key"]);
-    const text = files.textOf(path, bytes!) ?? "";
-    const shown = isApiKey ? await publicHexOf(path) : await shownPem(files, { path, text, origin });
-    files.throwFaults();
-    io.stdout.write(shown!);
+    if (isApiKey) io.stdout.write(await publicHexOf(path));
+    else {
+      const text = files.textOf(path, bytes!) ?? "";
+      const pem = await publicPemOf(text).catch((error: unknown) => files.fault(path, messageOf(error)));
+      files.throwFaults();
+      io.stdout.write(origin === undefined ? pem! : `${await vkeyFor(origin, pem!)}\n`);
+    }
     return EXIT.good;
   },
 );
@@ -137,18 +140,6 @@ async function publicHexOf(path: string): Promise<string> {
   } catch (error) {
     throw new UsageError([printable((await asClientError(error)).message)]);
   }
-}
-
-interface ShownFile {
-  readonly path: string;
-  readonly text: string;
-  readonly origin: string | undefined;
-}
-
-/** Returns the public key in PEM, or with an origin the vkey of the log. Undefined if the file has a fault. */
-async function shownPem(files: InputFiles, { path, text, origin }: ShownFile): Promise<string | undefined> {
-  const pem = await publicPemOf(text).catch((error: unknown) => files.fault(path, messageOf(error)));
-  return pem === undefined || origin === undefined ? pem : `${await vkeyFor(origin, pem)}\n`;
 }
 
 /** Errors of the platform may quote the file. */

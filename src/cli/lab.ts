@@ -31,24 +31,18 @@ Examples:
   A client that verifies must refuse the responses of this one:
     $ bootproof lab --fault stale-manifest`;
 
-export const addLabCommand = commandOf(
-  "lab",
-  {
-    help: EXAMPLES,
-  },
-  async ({ args, flags, io }) => {
-    const [{ APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
-      import("../lab/faults.js"),
-      import("../decode/manifest/index.js"),
-    ]);
-    const ofApplications = APPLICATION_FAULTS.map((fault) => ({ ...fault, needs: ["applications of your own"] }));
-    const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...ofApplications];
-    const options = optionsOf(args, flags, { faults, versions: MANIFEST_VERSIONS }, io);
-    if (flags.listFaults === true) io.stdout.write(faultList(faults));
-    else await run(options, io);
-    return EXIT.good;
-  },
-);
+export const addLabCommand = commandOf("lab", { help: EXAMPLES }, async ({ args, flags, io }) => {
+  const [{ APPLICATION_FAULTS, AUTH_FAULTS, FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
+    import("../lab/faults.js"),
+    import("../decode/manifest/index.js"),
+  ]);
+  const ofApplications = APPLICATION_FAULTS.map((fault) => ({ ...fault, needs: ["applications of your own"] }));
+  const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS, ...ofApplications];
+  const options = optionsOf(args, flags, { faults, versions: MANIFEST_VERSIONS }, io);
+  if (flags.listFaults === true) io.stdout.write(faultList(faults));
+  else await run(options, io);
+  return EXIT.good;
+});
 
 interface Known {
   readonly faults: readonly (LabFault | AuthFault | FeedFault)[];

@@ -63,9 +63,7 @@ a missing or unreadable file.`;
 
 const addVerify = commandOf<"log verify", [paths: string[]]>(
   "log verify",
-  {
-    help: VERIFY_HELP,
-  },
+  { help: VERIFY_HELP },
   async ({ args, flags, files, io }, paths) => {
     const { format, maxGap: maxGapMs } = flags;
     const times = maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
@@ -179,9 +177,7 @@ function gapText({ entry, from, to }: RunVerification["gaps"][number]): string {
 
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   "log checkpoint",
-  {
-    help: CHECKPOINT_HELP,
-  },
+  { help: CHECKPOINT_HELP },
   async ({ args, flags, files, io }, paths) => {
     refuseSigning(args, flags, paths);
     const { out = STDIN } = flags;

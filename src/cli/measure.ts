@@ -35,9 +35,7 @@ is unreadable or not an enclave image.`;
 
 export const addMeasureCommand = commandOf<"measure", [image: string | undefined]>(
   "measure",
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   async ({ args, flags, files, io }, image) => {
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");

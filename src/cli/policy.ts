@@ -56,9 +56,7 @@ written.`;
 
 const addCheck = commandOf<"policy check", [file: string]>(
   "policy check",
-  {
-    help: CHECK_HELP,
-  },
+  { help: CHECK_HELP },
   async ({ args, flags, files, io }, path) => {
     const { format } = flags;
     args.throwFaults();
@@ -88,9 +86,7 @@ function withCause({ path, message }: Fault, bytes: Uint8Array): Fault {
 
 const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
   "policy drop",
-  {
-    help: DROP_HELP,
-  },
+  { help: DROP_HELP },
   async ({ args, files, io }, path, name) => {
     if (path === STDIN) args.fault("stdin cannot be rewritten: give the file of the policy");
     args.throwFaults();
@@ -121,9 +117,7 @@ const DROP_THESE_TOO = "To stop accepting that evidence, drop these deployments,
 const ENVELOPE = { "<envelope>": "a version of a signed policy, as sign and renew write it; - for stdin" };
 
 export const addPolicyCommand = groupOf(
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   {
     check: {
       summary: "list the faults of a policy or, without faults, what it pins and leaves open",

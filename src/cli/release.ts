@@ -32,9 +32,7 @@ cannot be read.`;
 
 export const addCheckReleases = commandOf<"policy check-releases", [folders: string[]]>(
   "policy check-releases",
-  {
-    help: EXAMPLES,
-  },
+  { help: EXAMPLES },
   async ({ args, flags, files, io }, folders) => {
     const { format } = flags;
     if (!(["manifest-set", "policy", "no-manifest-set"] as const).some((name) => args.has(name)))

@@ -177,7 +177,7 @@ function sourceOf(
   const { attestation, bootProof } = flags;
   const isGiven = bundle !== undefined || attestation !== undefined || bootProof.length > 0;
   const kind = isGiven ? undefined : fetchedKind(flags);
-  if (kind === undefined) refuseIdleConnection(args, NOTHING_FETCHED, ["organization-id"]);
+  if (kind === undefined) refuseIdleConnection(args, NOTHING_FETCHED);
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (isGiven) return { kind: attestation === undefined ? "files" : "attestation" };
   if (kind === undefined || mayLackBootProof(args, flags, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
@@ -201,7 +201,7 @@ function fetchedKind({ activity, activityId, app, ephemeralKey, appProof }: Flag
 type Fetched = Extract<Source, { readonly connection: unknown }>["kind"];
 
 const NOTHING_FETCHED =
-  ", since nothing is fetched: only --app, --activity-id, or --ephemeral-key without a boot proof, fetches evidence";
+  "nothing is fetched: only --app, --activity-id, or --ephemeral-key without a boot proof, fetches evidence";
 
 /**
  * Returns a hint that an option with several words may have taken the bundle as its last word. Empty if no option has

@@ -55,7 +55,7 @@ describe("inspect", () => {
 
   table([["inspect $padded --format json", 0, PADDED.x]]);
   usage("inspect", [
-    ["$text", "not recognised: it looks like text of an unknown format. Known kinds: boot"],
+    ["$text", "not recognised: it looks like text of an unknown format bootproof inspect --help lists"],
     ["$yaml", "it looks like YAML that is not a release: evidence and policies are JSON"],
     ["$twice", "not YAML: Map keys must be unique"],
     ["$big", "larger than 8 MiB"],
