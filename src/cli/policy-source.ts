@@ -8,8 +8,9 @@ import { printable } from "../report/printable.js";
 import type { SignedPolicy, SignedPolicyError, SignedPolicyOptions } from "../signed-policy/index.js";
 import { isLoopback } from "./connection.js";
 import { useProxies, unusedProxyText } from "./environment-proxy.js";
-import type { InputFiles } from "./files.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { type Io, RefusedError } from "./io.js";
+import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 
 interface PolicyFlags {
@@ -107,7 +108,7 @@ async function readSigned(
     import("../signed-policy/index.js"),
     import("../signed-policy/node.js"),
   ]);
-  const signers = await files.bytes(signersPath);
+  const signers = await ofKind(files, signersPath, "--policy-signers");
   if (signers === undefined) return undefined;
   const shown = shownPolicyPath(path);
   let fetched: Uint8Array | undefined;
@@ -134,7 +135,8 @@ async function readSigned(
     const { kindOf } = await import("../inspect/kinds.js");
     if (code === "malformed" && fetched !== undefined && kindOf(fetched) === "policy")
       return files.fault(shown, "this policy is not signed: leave out --policy-signers, or give the feed");
-    files.faults.push({ file: printable(shown), message: printable(message), code });
+    const file = message.startsWith("policy signers: ") ? nameOf(signersPath) : shown;
+    files.faults.push({ file: printable(file), message: printable(message), code });
     return undefined;
   }
 }

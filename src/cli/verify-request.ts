@@ -60,7 +60,9 @@ export function requestOf(
   io: Io,
 ): VerifyRequest {
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
-  refuseCombinations(args, flags, bundle !== undefined);
+  refuseUnsaidPolicy(args, bundle !== undefined);
+  refuseApps(args, flags.app);
+  refuseWithoutActivity(args, flags, bundle !== undefined);
   refuseAroundMessage(args, flags);
   const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
@@ -140,12 +142,6 @@ function isFileName(word: string): boolean {
 function refuseApps(args: ArgumentReader, apps: readonly string[]): void {
   for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: expected the name of an application`);
   args.refuseTwice("--app", apps);
-}
-
-function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
-  refuseUnsaidPolicy(args, isBundle);
-  refuseApps(args, flags.app);
-  refuseWithoutActivity(args, flags, isBundle);
 }
 
 function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {

@@ -112,6 +112,7 @@ describe("--policy", () => {
 });
 
 describe("a fault of --policy", () => {
+  const noneSign = fileOf({ ...feed.pinned, threshold: 0 });
   const oneKey = { ...feed.pinned, keys: [newSigner().pem, newSigner().pem] };
   it.each<[what: string, flags: Parameters<typeof readGivenPolicy>[1], message: string, code?: string]>([
     ["an envelope without signers", { policy: fileOf(feed.envelopes[0]) }, "this is a signed policy"],
@@ -120,7 +121,8 @@ describe("a fault of --policy", () => {
     ["no address", { policy: "https://", policySigners: signers }, "--policy: expected a file, or an address such as"],
     ["a missing file", { policy: "none.jsonl", policySigners: signers }, "no such file", "fetch"],
     ["missing signers", { policy: feedFile, policySigners: "none.json" }, "no such file"],
-    ["no signers", { policy: feedFile, policySigners: policy }, "policy signers: ", "malformed"],
+    ["no signers", { policy: feedFile, policySigners: policy }, "this is a policy; --policy takes it"],
+    ["malformed signers", { policy: feedFile, policySigners: noneSign }, "policy signers: threshold", "malformed"],
     ["other signers", { policy: feedFile, policySigners: fileOf(oneKey) }, "0 of the 2 keys", "signatures"],
     ["another name", { policy: feedFile, policySigners: fileOf({ ...feed.pinned, name: "x" }) }, "x is pinned", "name"],
     ["a cut feed", { policy: fileOf(feed.text().slice(0, 900)), policySigners: signers }, "feed line 1", "malformed"],
@@ -132,6 +134,11 @@ describe("a fault of --policy", () => {
     expect(faults[0]!.code).toBe(code);
     expect(JSON.stringify(faults)).not.toContain("key=1");
   });
+});
+
+it("malformed signers have the name of their file", async () => {
+  const policySigners = fileOf({ ...feed.pinned, threshold: 0 });
+  expect((await reading({ policy: feedFile, policySigners })).faults).toMatchObject([{ file: policySigners }]);
 });
 
 const servers: Server[] = [];
