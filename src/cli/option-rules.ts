@@ -192,5 +192,5 @@ function rowOf(command: CommandName, name: Name): ReturnType<typeof commandsWith
 
 /** Returns words such as `--out FILE` of `--out <file>`. */
 function withValue(flags: string): string {
-  return flags.replace(/ <([\w-]+).*/, (_, word: string) => ` ${word.toUpperCase()}`);
+  return flags.replace(/ \[.*/, "").replace(/ <([\w-]+).*/, (_, word: string) => ` ${word.toUpperCase()}`);
 }

@@ -89,6 +89,17 @@ describe("rules of options", () => {
     }
   });
 
+  it("are these", async () => {
+    const all = names.flatMap((command) => {
+      const own = commandOptions(command).map(({ flags }) => flags.split(" ")[0]!.slice(2));
+      const alone = own.flatMap((option) => brokenRules(command, (name) => name === option));
+      const together = brokenRules(command, (name) => own.includes(name) || /^format (?:html|vsa)$/.test(name));
+      const missing = brokenRules(command, NONE);
+      return [...new Set([...missing, ...together, ...alone])].map((text) => `${command}: ${text}\n`);
+    });
+    await expect(all.join("")).toMatchFileSnapshot("./golden/option-rules.txt");
+  });
+
   it("of what a command cannot do without", () => {
     expect(brokenRules("policy renew", NONE)).toEqual([
       "--feed FILE is required: the feed that ends with the version before; version 1 has none",
