@@ -42,8 +42,8 @@ type Level = Detail | "quiet";
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy (for a bundle) is required: the maker of a bundle chose its policy, " +
-  "and thus what passes";
+  "--policy FILE, --no-policy or --bundle-policy is required: the maker of a bundle chose its policy, and thus " +
+  "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
@@ -148,7 +148,8 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
   if (args.has("bundle-policy") && !isBundle)
     args.fault("--bundle-policy requires a bundle or a page that contains the policy");
   if (choosesPolicy(args)) return;
-  args.fault(isBundle ? WHY_A_POLICY_OF_A_BUNDLE : WHY_A_POLICY, PIN_FIRST);
+  if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
+  else args.fault(WHY_A_POLICY, PIN_FIRST);
 }
 
 /**
