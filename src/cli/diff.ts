@@ -11,9 +11,9 @@ import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
 Two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or pages (the evidence in them
-is compared), recognised by content. A
-boot proof can also be compared with a document, a manifest or an envelope: only that part is compared. Critical changes
-come first: other operators, a roll-back, debug mode, another role; for a policy, anything that newly passes.
+is compared), recognised by content. A boot proof can also be compared with a document, a manifest or an envelope: only
+that part is compared. Critical changes come first: other operators, a roll-back, debug mode, another role; for a
+policy, anything that newly passes.
 
 Two enclave images (EIF): which sections differ, which files in their ramdisks, and which PCRs change.
 

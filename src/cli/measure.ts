@@ -29,9 +29,8 @@ Examples:
     $ bootproof measure --binary app --policy policy.json --provenance app.sigstore.json
     $ bootproof measure app.eif --role-arn arn:aws:iam::123456789012:role/Name --format json
 
-Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, or a signed
-policy is not in force; 2 wrong usage, or a file that
-is unreadable or not an enclave image.`;
+Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, or a signed policy is not in
+force; 2 wrong usage, or a file that is unreadable or not an enclave image.`;
 
 export const addMeasureCommand = commandOf<"measure", [image: string | undefined]>(
   "measure",

@@ -76,7 +76,9 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
   refuseBinaryAlone(args);
   refuseReleases(args, flags);
   refuseProvenance(args, flags);
-  await refuseTargets(args, flags);
+  if (flags.addTo === STDIN && flags.out === undefined)
+    args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
+  await refuseOut(args, flags.out);
   const connection = isFetched(args) ? connectionOf(args, flags, io) : undefined;
   args.throwFaults();
   return connection;
@@ -115,12 +117,6 @@ function refuseBinaryAlone(args: ArgumentReader): void {
     "--binary alone does not pin the image, and any image can claim to run this binary: add --image FILE, or " +
       "--manifest-set FILE, whose members approve the image",
   );
-}
-
-async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
-  const { out, addTo } = flags;
-  if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
-  await refuseOut(args, flags.out);
 }
 
 async function pin(

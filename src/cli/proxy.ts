@@ -72,16 +72,11 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const fault = upstream === undefined || args.isEmpty("upstream") ? null : addressFault("--upstream", upstream);
   if (fault !== null) args.fault(fault);
   args.refuseTwice("--boot-proof", flags.bootProof);
-  const key = evidenceKey(args, flags, io);
+  const why = "or --boot-proof FILE… is required: the source of the boot proofs";
+  const key = args.has("boot-proof") ? undefined : keySourceOf(args, flags, io, why);
   const judging = judgingOf(flags);
   args.throwFaults();
   return { flags, key, judging };
-}
-
-/** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
-function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
-  if (args.has("boot-proof")) return undefined;
-  return keySourceOf(args, flags, io, "or --boot-proof FILE… is required: the source of the boot proofs");
 }
 
 async function optionsOf({ flags, key, judging }: ProxyRequest, files: InputFiles, io: Io): Promise<StartProxyOptions> {
