@@ -41,9 +41,10 @@ type Level = Detail | "quiet";
 
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
-const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is required: the maker of a bundle chose its policy, and thus " +
-  "what passes";
+/** Of a file without an option, which may be a bundle or a single piece of evidence. */
+const WHY_A_POLICY_OF_A_FILE =
+  "--policy FILE, --no-policy or, for a bundle, --bundle-policy is required: without a policy any enclave of any owner " +
+  "is accepted, and the policy in a bundle is its maker's";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
@@ -148,8 +149,7 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
   if (args.has("bundle-policy") && !isBundle)
     args.fault("--bundle-policy requires a bundle or a page that contains the policy");
   if (choosesPolicy(args)) return;
-  if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
-  else args.fault(WHY_A_POLICY, PIN_FIRST);
+  args.fault(isBundle ? WHY_A_POLICY_OF_A_FILE : WHY_A_POLICY, PIN_FIRST);
 }
 
 /**

@@ -170,7 +170,7 @@ describe("verify FILE", () => {
       2,
       "--trust-anchor cannot be used with --policy: a policy has its own",
     ],
-    ["verify $bundle", 2, "--policy FILE, --no-policy or --bundle-policy is required"],
+    ["verify $bundle", 2, "--policy FILE, --no-policy or, for a bundle, --bundle-policy is required"],
     ["verify $bundle --bundle-policy --no-policy", 2, "--bundle-policy cannot be used with --no-policy"],
     ["verify --boot-proof $boot --bundle-policy", 2, "--bundle-policy requires a bundle"],
     [

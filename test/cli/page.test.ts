@@ -84,7 +84,7 @@ describe("verify of a page", () => {
   const OWN = /AUTHENTIC with \d warnings?: .* WARNING the policy came with the bundle/;
   const BY_MAKER = "the policy came with the bundle";
   table([
-    ["verify $verified", 2, "--policy FILE, --no-policy or --bundle-policy is required"],
+    ["verify $verified", 2, "--policy FILE, --no-policy or, for a bundle, --bundle-policy is required"],
     ["verify $authentic --bundle-policy $at", 2],
     // The page's own policy counts as far as it tightens.
     ["verify $verified --bundle-policy $at", 2],
