@@ -43,7 +43,7 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
 }
 
 /** Space for new objects. Little of an entry outlives its verdict: Node's 48 MiB take more memory, and as much time. */
-const YOUNG_MIB = 6;
+const YOUNG_MIB = 12;
 
 /**
  * Number of periods into which an entry's time limit is divided. If the process is suspended, at most one period is
