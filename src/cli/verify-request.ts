@@ -43,8 +43,8 @@ export const WHY_A_POLICY =
   "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
 /** Of a file without an option, which may be a bundle or a single piece of evidence. */
 const WHY_A_POLICY_OF_A_FILE =
-  "--policy FILE, --no-policy or, for a bundle, --bundle-policy is required: without a policy any enclave of any owner " +
-  "is accepted, and the policy in a bundle is its maker's";
+  "--policy FILE, --no-policy or, for a bundle, --bundle-policy is required: without a policy any enclave of any " +
+  "owner is accepted, and the policy in a bundle is its maker's";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the verdict is at best "authentic": a genuine enclave, no matter whose.`;
