@@ -332,6 +332,12 @@ function readRelease(release: unknown, app: string): ReleasedApplication {
   const faults = new FaultList();
   const reader = MemberReader.of(release, placeOf(faults));
   if (reader === undefined) throw new MalformedError("release", faults);
+  const names = Object.keys(reader.object);
+  if (!names.includes("version") && !names.includes(app)) {
+    const got = listed(names.map(shortened)) || "nothing";
+    const message = `not a release: expected its version and a member for each application, got ${got}`;
+    throw new MalformedError("release", [{ path: "", message }]);
+  }
   const version = reader.read("version", text);
   const entry = applicationIn(reader, app);
   const pivotHash = entry?.read("appBinaryDigest", text);

@@ -152,6 +152,12 @@ describe("from a published release", () => {
   const CUT = "version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n";
   it.each([
     ["what is not YAML", "a: [1", "not YAML: "],
+    [
+      "a text in many lines",
+      "# A\n\n`b` c\n\n`d`: e: f\n- [g\n",
+      /not YAML: [^;]* at line 3, column 1 \(and \d+ more places/,
+    ],
+    ["an object of another kind", '{"x": {"b": 1}, "c": 2}', "not a release: expected its version"],
     ["a key given twice", "a: 1\na: 2", "not YAML: Map keys must be unique at line 2"],
     ["a key given twice in two spellings", 'a:\n  b: 1\n  "b": 2', "Map keys must be unique at line 3, column 3"],
     ["a key that is not text", "? [a]\n: 1", "not YAML: a map whose key is not text"],
