@@ -50,9 +50,9 @@ export function struct<T extends object>(fields: Fields<T>): Struct<T> {
   };
 }
 
-/** Reads a member of JSON. */
+/** Reads a member of JSON, which is blank at a fault. */
 export function member<T>(reader: MemberReader, name: string, { json }: Field<T>): T {
-  return json.read(reader.get(name), reader.place.at(name));
+  return reader.read(name, json) as T;
 }
 
 /** Returns a reader that replaces a missing object, whose fault is already reported. */
